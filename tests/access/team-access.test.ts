@@ -155,6 +155,56 @@ describe.each(postgresServers)('instep.team_access on $name', (server) => {
     });
   });
 
+  describe('an end that has passed', () => {
+    const ACCESS = { hasAccess: true };
+    const OVER = { hasAccess: false, reason: 'end_not_confirmed', endsAt: null };
+    const trial = (action: string) => ({
+      trial_end: NOW - 2 * DAY,
+      trial_settings: { end_behavior: { missing_payment_method: action } },
+      default_payment_method: null,
+    });
+    const [item] = JSON.parse(eventBody()).data.object.items.data;
+    const ending = (days: number) => ({ ...item, current_period_end: NOW + days * DAY });
+    const period = { cancel_at_period_end: true, items: { data: [ending(-2)] } };
+
+    test.each([
+      ['a planned end', 'active', { cancel_at: NOW - 2 * DAY }],
+      ['that of a trial that will be canceled', 'trialing', trial('cancel')],
+      ['that of a trial that will be paused', 'trialing', trial('pause')],
+      ['that of a period that will not renew', 'active', period],
+    ])('takes access away a day later: %s', async (_, status, members) => {
+      const { teamId, customerId } = await store.addTeam();
+      const fields = { customerId, status };
+      await deliver({ ...fields, createdSeconds: NOW - 30 * DAY }, members);
+      expect(await accessOf(teamId)).toMatchObject({ ...OVER, status, since: at(NOW - 2 * DAY) });
+      expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus: status });
+      // Stripe says that it has not ended.
+      await deliver({ ...fields, createdSeconds: NOW - 1 }, members);
+      expect(await accessOf(teamId)).toMatchObject({ ...ACCESS, reason: status });
+    });
+
+    test.each([
+      ['less than a day ago', 'active', { cancel_at: NOW - DAY + 600 }],
+      [
+        'of a trial with a payment method',
+        'trialing',
+        { ...trial('cancel'), default_payment_method: 'pm_1' },
+      ],
+      ['of a period that renews', 'active', { ...period, cancel_at_period_end: false }],
+    ])('takes nothing away: %s', async (_, status, members) => {
+      const { teamId, customerId } = await store.addTeam();
+      await deliver({ customerId, status, createdSeconds: NOW - 30 * DAY }, members);
+      expect(await accessOf(teamId)).toMatchObject({ ...ACCESS, reason: status });
+    });
+
+    test('of several items is that of the first period to end', async () => {
+      const { teamId, customerId } = await store.addTeam();
+      const items = { data: [ending(300), ending(10)] };
+      await deliver({ customerId }, { items, cancel_at_period_end: true, cancel_at: null });
+      expect(await accessOf(teamId)).toMatchObject({ ...ACCESS, endsAt: at(NOW + 10 * DAY) });
+    });
+  });
+
   test('a paused subscription keeps access if the policy says so', async () => {
     const { teamId, customerId } = await store.addTeam();
     await deliver({ customerId, status: 'paused' });

@@ -7,7 +7,7 @@ import { embeddedServer } from '../support/postgres/test-database.ts';
 import { openAskingJob, passTime } from '../support/service/asking-job.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
-import { eventBody, receivedEvent } from '../support/stripe/events.ts';
+import { eventBody, received, receivedEvent } from '../support/stripe/events.ts';
 
 const store = useDatabase(embeddedServer);
 const query = (statement: string) => store.database.query(statement);
@@ -129,3 +129,41 @@ test('the questions wait for a Stripe that can not be reached, and the next one 
   expect(asked).toHaveLength(3);
   expect(new Set(asked).size).toBe(3);
 });
+
+test.each([
+  ['has ended', 'canceled'],
+  ['goes on', 'active'],
+])(
+  'Stripe is asked about a subscription whose end has passed without an event: it %s',
+  async (_, status) => {
+    const { teamId, customerId } = await store.addTeam();
+    const ingest = openPipeline(store.database);
+    const nowSeconds = Math.floor(Date.now() / 1_000);
+    const event = JSON.parse(eventBody({ customerId, createdSeconds: nowSeconds - 864_000 }));
+    event.data.object.cancel_at = nowSeconds - 90_000;
+    await ingest([received(JSON.stringify(event))]);
+    const asked: string[] = [];
+    const run = openAskingJob({
+      database: store.database,
+      ingest,
+      nonce: () => String(Math.random()),
+      api: {
+        retrieveProductName: async () => 'Pro',
+        retrieveSubscription: async (id) => {
+          asked.push(id);
+          const body = { ...event.data.object, status };
+          return { body, answeredSeconds: nowSeconds, tookMs: 0 };
+        },
+        listSubscriptions: async () => ({
+          ...{ objects: [], hasMore: false, answeredSeconds: null, tookMs: 0 },
+        }),
+      },
+    });
+    await run();
+    expect(asked).toEqual(['sub_1']);
+    expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus: status });
+    await passTime(store.database.query, '1 hour');
+    await run();
+    expect(asked).toEqual(['sub_1']);
+  },
+);

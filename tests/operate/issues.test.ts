@@ -231,6 +231,28 @@ test('a team that keeps its plan although a payment is due for long is an issue'
   expect(await codes()).toEqual([]);
 });
 
+test('a team whose subscription should have ended is an issue until an event or Stripe says more', async () => {
+  const acme = await addTeam(query, { name: 'Acme', customerId: 'cus_1' });
+  const day = 86_400;
+  const endsAt = secondsAgo(2 * day);
+  const event = JSON.parse(
+    eventBody({ customerId: 'cus_1', createdSeconds: secondsAgo(30 * day) }),
+  );
+  event.data.object.cancel_at = endsAt;
+  await account.ingest([received(JSON.stringify(event), Date.now())]);
+  expect((await findIssues(context).first()).issues).toMatchObject([
+    {
+      code: 'end-not-confirmed',
+      subject: { kind: 'team', id: String(acme) },
+      sinceMs: endsAt * 1_000,
+      evidence: { subscriptionId: 'sub_1' },
+    },
+  ]);
+  expect(await codes()).toEqual(['end-not-confirmed']);
+  await deliver({ customerId: 'cus_1', createdSeconds: secondsAgo(10), status: 'canceled' });
+  expect(await codes()).toEqual([]);
+});
+
 describe('a customer that Stripe charges twice', () => {
   const ofTwo = { customerId: 'cus_1', subscriptionId: 'sub_2' } as const;
 

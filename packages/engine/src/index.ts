@@ -40,6 +40,7 @@ export {
   accessRulesText,
   chargedSubscriptions,
   dueSinceSeconds,
+  END_MARGIN_SECONDS,
 } from './rule/access-facts.ts';
 export { MAX_SUBSCRIPTIONS } from './rule/bounded-state.ts';
 export {

@@ -133,6 +133,13 @@ export function Why({ issue }: { readonly issue: OpenIssue }) {
           PAST_DUE_GRACE.
         </>
       );
+    case 'end-not-confirmed':
+      return (
+        <>
+          Subscription <Id text={issue.evidence.subscriptionId} /> should have ended, and no event
+          has confirmed it. The team has no access until Stripe is asked.
+        </>
+      );
     case 'double-billed':
       return <WhyDouble {...issue} />;
     case 'parked-events':

@@ -18,6 +18,7 @@ export const ISSUE_NAMES: Readonly<Record<SubjectIssueCode | TeamIssueCode, stri
   'unknown-order': 'unknown order',
   'unreadable-event': 'unreadable event',
   'payment-due': 'payment due',
+  'end-not-confirmed': 'end not confirmed',
   'double-billed': 'double billed',
   'products-without-name': 'plan without a name',
 };

@@ -31,9 +31,8 @@ export const CUSTOMER_COLUMNS: readonly CustomerColumn[] = [
   ['access_trial_ends_at', 'timestamptz', ({ access }) => access?.latest.plan.trialEndsAt],
   ['access_cancels_at_end', 'boolean', ({ access }) => access?.latest.plan.cancelAtPeriodEnd],
   ['access_since', 'timestamptz', ({ access }) => access?.sinceSeconds],
-  ['access_cancel_at', 'timestamptz', ({ access }) => access?.latest.cancelAtSeconds],
+  ['access_ends_at', 'timestamptz', ({ access }) => access?.endsAtSeconds],
   ['access_is_paused', 'boolean', ({ access }) => access?.latest.isCollectionPaused],
-  ['access_trial_end', 'text', ({ access }) => access?.latest.trialEndAction],
   ['access_grants_plan', 'boolean', ({ access }) => access?.grantsPlan],
   [
     'grants_plan',

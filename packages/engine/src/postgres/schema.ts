@@ -85,10 +85,9 @@ create table instep.customers (
   access_cancels_at_end  boolean,
   -- Since when it has this status.
   access_since           timestamptz,
-  access_cancel_at       timestamptz,
+  -- When it ends if nothing else happens.
+  access_ends_at         timestamptz,
   access_is_paused       boolean,
-  -- What Stripe does at the end of a trial without a payment method.
-  access_trial_end       text,
   -- Whether its plan counts while its status is one that this version does not know.
   access_grants_plan     boolean,
 
@@ -116,6 +115,7 @@ create index customers_by_subscription on instep.customers using gin (subscripti
 create index customers_nameless on instep.customers (provider_product_id)
   where provider_product_id is not null and plan_name is null;
 create index customers_by_access_rules on instep.customers (access_rules, customer_id);
+create index customers_ending on instep.customers (access_ends_at, customer_id) where access_ends_at is not null;
 create index customers_ambiguous on instep.customers (customer_id) where ambiguous_since is not null;
 create index customers_waiting on instep.customers (customer_id) where waiting is not null;
 create index customers_charged_twice on instep.customers (customer_id) where charged_twice is not null;

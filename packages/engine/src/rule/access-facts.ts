@@ -34,6 +34,11 @@ export type AccessFacts = {
   readonly sinceSeconds: number;
   /** Whether its plan counts while its status is new at Stripe, so that this version can't tell. */
   readonly grantsPlan: boolean;
+  /**
+   * When it ends if nothing else happens: the planned end, that of a period that will not renew, or of a trial without a
+   * payment method. `null`: none is known, or it has ended, or an event of a later day says that it has not.
+   */
+  readonly endsAtSeconds: number | null;
 };
 
 /** The facts of the subscription that decides access; `null`: the customer has none. */
@@ -55,7 +60,26 @@ export function accessFacts(
     latest: latest.reported,
     sinceSeconds: latest.sinceSeconds,
     grantsPlan: deciding !== null && effectOf(deciding.reported.status) === 'grants',
+    endsAtSeconds: endsAtSeconds(latest.reported, keepsPaused),
   };
+}
+
+/** The event of an end can arrive this much later. */
+export const END_MARGIN_SECONDS = 24 * 60 * 60;
+
+function endsAtSeconds(latest: Reported, keepsPaused: boolean): number | null {
+  const { status, plan, cancelAtSeconds, trialEndAction, createdSeconds } = latest;
+  if (accessOf(status) === 'no') return null;
+  const endsWithTrial =
+    status === 'trialing' &&
+    (trialEndAction === 'cancel' || (trialEndAction === 'pause' && !keepsPaused));
+  const ends = [
+    cancelAtSeconds ?? [],
+    (plan.cancelAtPeriodEnd && plan.currentPeriodEndsAt) || [],
+    (endsWithTrial && plan.trialEndsAt) || [],
+  ].flat();
+  const endsAt = Math.min(...ends);
+  return Number.isFinite(endsAt) && createdSeconds <= endsAt + END_MARGIN_SECONDS ? endsAt : null;
 }
 
 /**

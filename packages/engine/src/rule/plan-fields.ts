@@ -66,8 +66,7 @@ export const PLAN_FIELDS = [
     type: 'timestamptz',
     isRequired: false,
     whenCleared: 'null',
-    read: ({ object }) =>
-      seconds(firstItemIn(object).current_period_end ?? object.current_period_end),
+    read: ({ object }) => firstPeriodEnd(object) ?? seconds(object.current_period_end),
   },
   {
     name: 'cancelAtPeriodEnd',
@@ -127,6 +126,15 @@ const TYPE_OF = {
 function firstItemIn(subscription: JsonObject): JsonObject {
   const items = asObject(subscription.items)?.data;
   return asObject(isList(items) ? items[0] : null) ?? {};
+}
+
+/** The items of a subscription can have periods of their own, of which the first one ends it or bills it. */
+function firstPeriodEnd(subscription: JsonObject): number | null {
+  const items = asObject(subscription.items)?.data;
+  const ends = (isList(items) ? items : []).flatMap((item) => {
+    return seconds(asObject(item)?.current_period_end) ?? [];
+  });
+  return ends.length === 0 ? null : Math.min(...ends);
 }
 
 /** Before prices, a subscription's item had a plan, and before items, the subscription itself. */

@@ -14,9 +14,16 @@ import { durationSetting } from '../runtime/amounts.ts';
  * Why a team has access or not: mostly the status of the subscription that decides. `past_due` has access (in its
  * grace, if there is one), and `past_due_expired` had it until the grace ended. `none`: the team has no customer, or the
  * customer no subscription. `app`: by a plan that the application gave away, and no subscription gives access.
- * `unknown_status`: a status that this version does not know; it changes nothing.
+ * `unknown_status`: a status that this version does not know; it changes nothing. `end_not_confirmed`: the end of the
+ * subscription passed a day ago, and no event has come since.
  */
-export type AccessReason = Status | 'past_due_expired' | 'none' | 'app' | 'unknown_status';
+export type AccessReason =
+  | Status
+  | 'past_due_expired'
+  | 'end_not_confirmed'
+  | 'none'
+  | 'app'
+  | 'unknown_status';
 
 /** A row of the view `instep.team_access` (docs/access.md). A fact that Stripe has not sent is `null`. */
 export type TeamAccess = {

@@ -101,6 +101,8 @@ export function issueText(issue: Issue, nowMs: number): string {
       return `${subjects(issue, 'team')} with a customer that Stripe does not know`;
     case 'payment-due':
       return `${subjects(issue, 'team')} with a plan whose payment has been due for more than ${PAYMENT_DUE_DAYS} days`;
+    case 'end-not-confirmed':
+      return `${subjects(issue, 'team')} without access, because the end of the subscription has passed; no event has confirmed it`;
     case 'double-billed':
       return `${subjects(issue, 'customer')} with several subscriptions that Stripe charges at once`;
   }
@@ -154,6 +156,7 @@ export const ADVICE: Readonly<Record<IssueCode, string>> = {
     'link the right customer to each: `instep team link ID --customer CUS`; if Stripe knows none of them, check the account and the mode of the API key',
   'payment-due':
     'cancel the subscriptions or mark them unpaid at Stripe (Settings, Billing, Subscriptions), or set PAST_DUE_GRACE and ask instep.team_access',
+  'end-not-confirmed': SERVER_ASKS,
   'double-billed':
     'cancel the subscription that is not wanted at Stripe, or dismiss the issue in the console with a note',
 };

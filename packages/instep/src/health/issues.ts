@@ -65,6 +65,7 @@ export const ISSUES = {
   'customer-without-team': kind('warning', 'customer', 'link', 'dismiss'),
   'unknown-customer': kind('warning', 'team', 'link', 'compare', 'dismiss'),
   'payment-due': kind('warning', 'team', 'dismiss', 'collect-payment'),
+  'end-not-confirmed': kind('warning', 'team', 'compare', 'dismiss'),
   'double-billed': kind('warning', 'customer', 'dismiss', 'cancel-subscription'),
 } as const satisfies Record<string, IssueKind>;
 

@@ -6,7 +6,9 @@ import type { Query } from '../postgres/database.ts';
 import { writeProductName } from '../postgres/statements/products.ts';
 import type { Logger } from '../runtime/logging.ts';
 import type { StripeApi } from '../stripe/api.ts';
+import { lastShownSecond } from '../stripe/api-call.ts';
 import { StripeApiFailed, unlessRefused } from '../stripe/api-failure.ts';
+import { parseListedSubscription } from '../stripe/subscription-snapshot.ts';
 import type { FailedJobs } from './failed-jobs.ts';
 import {
   type Question,
@@ -18,7 +20,7 @@ import {
 import type { ReconciliationIssue } from './reconcile/drift.ts';
 import { listCustomer } from './reconcile/listed-subscriptions.ts';
 import type { ReconcileServices } from './reconcile/progress.ts';
-import { reconcileSubscribed } from './reconcile/reconcile-teams.ts';
+import { reconcileSubscribed, snapshotOf } from './reconcile/reconcile-teams.ts';
 import { FORBIDDEN_PAUSE_MS, type Job, LACKS_PERMISSION } from './worker.ts';
 
 export const ASK_STRIPE_JOB = 'ask-stripe';
@@ -92,6 +94,22 @@ export function createAskJob({
       if (results.length > 0 && !results.includes(null)) throw results.at(-1);
       isRoundFull = results.length === ROUND;
     }
+  };
+}
+
+/** Ingests a subscription whose end no event has confirmed, as Stripe has it now. */
+export function askForEnd(
+  { ingest, now, nonce }: Pick<ReconcileServices, 'ingest' | 'now' | 'nonce'>,
+  retrieveSubscription: StripeApi['retrieveSubscription'],
+): Ask {
+  return async (subscriptionId, signal) => {
+    const answer = await unlessRefused(retrieveSubscription(subscriptionId, signal));
+    if (answer === null) return;
+    const asOfSeconds = lastShownSecond(answer, now());
+    const listed = parseListedSubscription(answer.body, asOfSeconds);
+    if (listed === null) return;
+    const seconds = listed.endedSeconds ?? asOfSeconds;
+    await ingest(snapshotOf({ listed, seconds }, { now, nonce }));
   };
 }
 

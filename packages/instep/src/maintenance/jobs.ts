@@ -9,7 +9,13 @@ import { pruneChanges } from '../postgres/statements/plan-changes.ts';
 import { readEmptyTeams } from '../postgres/statements/teams.ts';
 import type { StripeApi } from '../stripe/api.ts';
 import { askForOrder } from './ambiguous-order.ts';
-import { ASK_STRIPE_JOB, askForName, askForSubscriptions, createAskJob } from './ask-stripe.ts';
+import {
+  ASK_STRIPE_JOB,
+  askForEnd,
+  askForName,
+  askForSubscriptions,
+  createAskJob,
+} from './ask-stripe.ts';
 import { createCatchUpJob } from './catch-up.ts';
 import type { FailedJobs } from './failed-jobs.ts';
 import { type LeasedRun, READS_ALL_TEAMS, withLease } from './lease.ts';
@@ -139,6 +145,7 @@ export function createJobs(
         failedJobs: services.failedJobs,
         asks: {
           'ambiguous-order': (id, signal) => askForOrder(id, ordering, signal),
+          'unconfirmed-ends': askForEnd(ordering, retrieveSubscription),
           'product-names': askForName(query, retrieveProductName),
           ...(comparesTeams && { 'first-subscriptions': askForSubscriptions(reconcile) }),
         },

@@ -1,6 +1,7 @@
 // What maintenance asks Stripe, and when again: the table `instep.questions`. `ask-stripe.ts` asks; reconciliation and a
 // checkout say whom they have asked for, or could not.
 
+import { END_MARGIN_SECONDS } from 'instep-engine';
 import type { Query } from '../postgres/database.ts';
 import { examine } from '../postgres/examine.ts';
 import { onlyRow } from '../postgres/statement.ts';
@@ -9,10 +10,14 @@ import { isAfter } from '../postgres/tables/id-from-text.ts';
 import { sweep, type Turn } from './lease.ts';
 
 /**
- * What Stripe is asked for: a subscription whose order of events is ambiguous, a product without a name or with one that
- * is nearly a day old, or the subscriptions of a customer of whom none is known.
+ * What Stripe is asked for: a subscription whose order of events is ambiguous, or whose end no event has confirmed, a
+ * product without a name or with one that is nearly a day old, or the subscriptions of a customer of whom none is known.
  */
-export type QuestionKind = 'ambiguous-order' | 'product-names' | 'first-subscriptions';
+export type QuestionKind =
+  | 'ambiguous-order'
+  | 'unconfirmed-ends'
+  | 'product-names'
+  | 'first-subscriptions';
 
 export type Question = {
   readonly kind: QuestionKind;
@@ -31,6 +36,12 @@ const RAISE_QUESTIONS = ({ teams }: ApplicationTables) => `
            and ambiguous_subscription_id is not null
            and exists (select from ${teams.rows} as teams where provider_customer_id = customer_id)
          union all
+        select 'unconfirmed-ends', access_subscription_id
+          from instep.customers
+         where access_ends_at < now() - interval '${END_MARGIN_SECONDS} seconds'
+           and access_subscription_id is not null
+           and exists (select from ${teams.rows} as teams where provider_customer_id = customer_id)
+         union all
         select 'product-names', product_id
           from instep.products
          where name is null
@@ -43,7 +54,7 @@ const RAISE_QUESTIONS = ({ teams }: ApplicationTables) => `
            and not exists (select from instep.products where product_id = provider_product_id)
       ), closed as (
         delete from instep.questions as question
-         where kind in ('ambiguous-order', 'product-names')
+         where kind in ('ambiguous-order', 'unconfirmed-ends', 'product-names')
            and not exists (
                  select
                    from open
@@ -60,7 +71,7 @@ const RAISE_QUESTIONS = ({ teams }: ApplicationTables) => `
       select (extract(epoch from now()) * 1000)::float8 as "raisedAtMs"`;
 
 /**
- * Raises the questions about orders and names that are open now, and removes those that no longer are. Returns when, by
+ * Raises the questions about orders, ends and names that are open now, and removes those that no longer are. Returns when, by
  * the database's clock.
  */
 export async function raiseQuestions(query: Query): Promise<number> {

@@ -45,6 +45,7 @@ import {
   type ParkedCustomer,
   readDuePayments,
   readParkedCustomers,
+  readUnconfirmedEnds,
   readUnknownOrders,
   readUnreadablePositions,
 } from './open-issues.ts';
@@ -69,6 +70,7 @@ export type IssueEvidence = {
     readonly suggestedTeam: NamedTeam | null;
   };
   readonly 'unknown-order': { readonly subscriptionId: string };
+  readonly 'end-not-confirmed': { readonly subscriptionId: string };
   readonly 'payment-due': { readonly subscriptionId: string; readonly planName: string | null };
   /** The customer can have no team any more. Otherwise the team's plan shows which one it follows. */
   readonly 'double-billed': { readonly subscriptions: readonly ChargedSubscription[] };
@@ -188,6 +190,15 @@ const READERS: Readonly<Record<SubjectIssueCode, ReadIssues>> = {
     const evidence = { subscriptionId, planName: team?.plan.planName ?? null };
     return openIssue('payment-due', { ...found, subject, team }, evidence);
   }),
+  'end-not-confirmed': ofCustomers(
+    readUnconfirmedEnds,
+    ({ subscriptionId, ...found }, [team = null]) => {
+      const { customerId } = found;
+      const subject =
+        team === null ? subjectOf('customer', customerId) : subjectOf('team', team.id);
+      return openIssue('end-not-confirmed', { ...found, subject, team }, { subscriptionId });
+    },
+  ),
   'double-billed': ofCustomers(readDoubleBilled, ({ subscriptions, ...found }, [team = null]) => {
     const subject = subjectOf('customer', found.customerId);
     return openIssue('double-billed', { ...found, subject, team }, { subscriptions });

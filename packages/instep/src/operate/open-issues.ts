@@ -2,6 +2,7 @@
 // customers that Stripe charges twice. Those of `instep.findings` are in postgres/statements/issues.ts. find-issues.ts
 // makes issues of the rows.
 
+import { END_MARGIN_SECONDS } from 'instep-engine';
 import { PAYMENT_DUE_DAYS, type SubjectIssueCode } from '../health/issues.ts';
 import type { Query } from '../postgres/database.ts';
 import { onlyRow } from '../postgres/statement.ts';
@@ -133,11 +134,23 @@ const DUE_PAYMENTS = ({ teams }: ApplicationTables) => `
          and access_since < now() - interval '${PAYMENT_DUE_DAYS} days'
          and keeps_plan`;
 
+/** Subscriptions of teams whose planned end has passed by the margin that the view gives it. */
+const UNCONFIRMED_ENDS = ({ teams }: ApplicationTables) => `
+        from instep.customers as state
+       where access_ends_at < now() - interval '${END_MARGIN_SECONDS} seconds'
+         and access_subscription_id is not null
+         and exists (
+               select
+                 from ${teams.rows} as teams
+                where provider_customer_id = customer_id
+                  and ${isNotDismissed("'team:' || teams.id", 'state.access_ends_at')}
+             )`;
+
 /** A subscription that is itself the issue, or whose payment is. */
 type AffectedSubscription = {
   readonly customerId: string;
   readonly subscriptionId: string;
-  /** When its deciding event was created, or the first past-due event since the last payment. */
+  /** When its deciding event was created, or the first past-due event since the last payment, or when it should have ended. */
   readonly sinceMs: number;
 };
 
@@ -168,6 +181,11 @@ export const readDuePayments = readerOf('read_due_payments', DUE_PAYMENTS, {
   since: 'access_since',
 });
 
+export const readUnconfirmedEnds = readerOf('read_unconfirmed_ends', UNCONFIRMED_ENDS, {
+  id: 'access_subscription_id',
+  since: 'access_ends_at',
+});
+
 /** Counting stops here. */
 export const MAX_COUNTED_ISSUES = 100;
 
@@ -176,6 +194,7 @@ const LISTED = {
   'unknown-order': LASTING_AMBIGUITIES,
   'unreadable-event': () => UNREADABLE_EVENTS,
   'payment-due': DUE_PAYMENTS,
+  'end-not-confirmed': UNCONFIRMED_ENDS,
   'double-billed': () => FROM_DOUBLE_BILLED,
 } as const satisfies Partial<Record<SubjectIssueCode, (tables: ApplicationTables) => string>>;
 

@@ -2,7 +2,13 @@
 // checks it.
 
 import { hash } from 'node:crypto';
-import { type Access, GRANTING_STATUSES, STATUSES, statusesWithAccess } from 'instep-engine';
+import {
+  type Access,
+  END_MARGIN_SECONDS,
+  GRANTING_STATUSES,
+  STATUSES,
+  statusesWithAccess,
+} from 'instep-engine';
 import type { Database, Query } from './database.ts';
 import { newestVersion } from './migrations.ts';
 import { onlyRow } from './statement.ts';
@@ -26,6 +32,7 @@ select team.team_id,
        coalesce(current.has_access, given.is_away) as has_access,
        case
          when current.access_status is null and given.is_away then 'app'
+         when current.is_over and current.gives_access then 'end_not_confirmed'
          when current.access_status is null then 'none'
          when current.access_status = 'past_due' and not current.has_access then 'past_due_expired'
          when current.access_status in (${list(Object.keys(STATUSES))}) then current.access_status
@@ -43,16 +50,12 @@ select team.team_id,
        current.access_quantity as quantity,
        current.access_status as status,
        case
+         when current.is_over and current.gives_access then current.access_ends_at
          when current.access_status = 'past_due' and not current.has_access then current.grace_ends_at
          else current.access_since
        end as since,
        case
-         when current.has_access then least(
-           current.access_cancel_at,
-           case when current.access_cancels_at_end then current.access_period_ends_at end,
-           case when current.ends_with_trial then current.access_trial_ends_at end,
-           current.grace_ends_at
-         )
+         when current.has_access then least(current.access_ends_at, current.grace_ends_at)
        end as ends_at,
        current.access_trial_ends_at as trial_ends_at,
        current.access_period_ends_at as current_period_ends_at,
@@ -68,24 +71,26 @@ select team.team_id,
                   and not coalesce(customer.grants_plan, false) as is_away
        ) as given
   left join lateral (
-         select customer.*,
-                access_status = 'trialing'
-                  and (access_trial_end = 'cancel'
-                       or access_trial_end = 'pause' and not policy.keeps_paused)
-                  as ends_with_trial,
-                case
-                  when access_status = 'past_due' then access_since + policy.past_due_grace
-                end as grace_ends_at,
-                case
-                  when ${gives('yes')} then true
-                  when ${gives('no')} then false
-                  when ${gives('if kept')} then policy.keeps_paused
-                  when ${gives('in grace')} then
-                    coalesce(now() < access_since + policy.past_due_grace, true)
-                  -- A status that is new at Stripe changes nothing.
-                  else access_grants_plan
-                end as has_access
-          where access_status is not null
+         select facts.*,
+                gives_access and not is_over as has_access
+           from (
+                  select customer.*,
+                         coalesce(now() > access_ends_at + interval '${END_MARGIN_SECONDS} seconds', false)
+                           as is_over,
+                         case
+                           when access_status = 'past_due' then access_since + policy.past_due_grace
+                         end as grace_ends_at,
+                         case
+                           when ${gives('yes')} then true
+                           when ${gives('no')} then false
+                           when ${gives('if kept')} then policy.keeps_paused
+                           when ${gives('in grace')} then
+                             coalesce(now() < access_since + policy.past_due_grace, true)
+                           -- A status that is new at Stripe changes nothing.
+                           else access_grants_plan
+                         end as gives_access
+                   where access_status is not null
+                ) as facts
        ) as current on current.has_access or not given.is_away
   left join instep.products on products.product_id = current.access_product_id;`;
 

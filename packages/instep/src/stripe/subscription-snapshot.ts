@@ -50,7 +50,7 @@ export function parseListedSubscription(
     time != null && time > asOfSeconds + MAX_AHEAD_SECONDS ? asOfSeconds : (time ?? null);
   const beganSeconds = past(times.created);
   const endedSeconds = past(times.ended_at);
-  const { item, ...details } = detailsOf(listed);
+  const { item, otherItems, ...details } = detailsOf(listed);
   const plan = { product: productId && { id: productId, name: planName }, name: planName };
   return {
     ...{ customerId, subscriptionId, status, productId, planName },
@@ -62,7 +62,7 @@ export function parseListedSubscription(
       created: beganSeconds,
       customer: customerId,
       ended_at: endedSeconds,
-      items: { data: [{ ...item, plan }] },
+      items: { data: [{ ...item, plan }, ...otherItems] },
       status,
     },
   };
@@ -72,7 +72,7 @@ export function parseListedSubscription(
 function detailsOf(listed: Json) {
   const subscription = asObject(listed) ?? {};
   const items = asObject(subscription.items)?.data;
-  const item = asObject(isList(items) ? items[0] : null) ?? {};
+  const [item = {}, ...others] = (isList(items) ? items : []).map((one) => asObject(one) ?? {});
   const price = asObject(item.price ?? item.plan ?? subscription.plan) ?? {};
   const { id = null, currency = null, unit_amount = price.amount ?? null } = price;
   return {
@@ -83,6 +83,7 @@ function detailsOf(listed: Json) {
       ...pick(item, 'current_period_end', 'quantity'),
       price: { id, currency, unit_amount },
     },
+    otherItems: others.map((other) => pick(other, 'current_period_end')),
   };
 }
 
