@@ -22,6 +22,7 @@ import { type Ingest, IngestPipeline } from './ingest/pipeline.ts';
 import { FailedJobs } from './maintenance/failed-jobs.ts';
 import {
   type Feed,
+  type FeedCall,
   type FeedOptions,
   PlanChangeConsumers,
   type PlanChangeHandler,
@@ -136,6 +137,7 @@ export type Service = Instep & {
   /** The pipeline's `ingest()`. */
   readonly ingestEvents: Ingest;
   readonly databaseServer: DatabaseServer;
+  onPlanChange(name: string, handler: PlanChangeHandler, call?: FeedCall): Feed;
   /** Makes `/readyz` answer 503, so that load balancers send requests elsewhere. */
   stopBeingReady(): void;
 };

@@ -189,6 +189,7 @@ export class LazyService {
 
   #startFeed(name: string, handler: PlanChangeHandler, options?: FeedOptions): Feed {
     checkConsumerName(name);
+    const call = { ...options, calledAtMs: performance.now() };
     const stopping = new AbortController();
     // The database can be unreachable now, and a build imports the app without a configuration.
     const started = retry(() => this.#open(), {
@@ -196,7 +197,7 @@ export class LazyService {
       signal: stopping.signal,
       onRetry: (err) => this.#writeFailure({ err }),
     }).then(
-      (service) => (stopping.signal.aborted ? null : service.onPlanChange(name, handler, options)),
+      (service) => (stopping.signal.aborted ? null : service.onPlanChange(name, handler, call)),
       () => null,
     );
     const feed = {

@@ -3,7 +3,7 @@
 
 import { DatabaseUnavailable } from 'instep-engine';
 import type { Database, Query } from '../postgres/database.ts';
-import type { NamedStatement } from '../postgres/statement.ts';
+import { type NamedStatement, onlyRow } from '../postgres/statement.ts';
 import {
   MAX_PLAN_CHANGES,
   PLAN_CHANGE_COLUMNS,
@@ -85,8 +85,36 @@ export async function readConsumer(
 /** The job whose lease the process has that works for a consumer. */
 export const jobOf = (consumer: string) => `plan changes: ${consumer}`;
 
+/** The last change before this long ago, of those that are settled. A change has the time of its writing. */
+async function readIdBefore(query: Query, agoMs: () => number, settledId: number): Promise<number> {
+  const { nowMs } = await onlyRow<{ nowMs: number }>(query, {
+    name: 'read_clock_of_changes',
+    text: 'select (extract(epoch from clock_timestamp()) * 1000)::float8 as "nowMs"',
+  });
+  // The ids of changes at about the same time need not be in its order.
+  const row = await onlyRow<{ id: number }>(query, {
+    name: 'read_id_before',
+    text: `
+      select least($2::bigint, min(id) - 1) as id
+        from instep.plan_changes
+       where changed_at >= to_timestamp($1 / 1000.0)
+         and id > coalesce(
+               (
+                 select id
+                   from instep.plan_changes
+                  where changed_at < to_timestamp($1 / 1000.0) - interval '1 minute'
+                  order by id desc
+                  limit 1
+               ),
+               0
+             )`,
+    values: [nowMs - agoMs(), settledId],
+  });
+  return row.id;
+}
+
 /**
- * Adds a consumer, unless it is known already.
+ * Adds a consumer, unless it is known already. `agoMs`: how long ago *now* was, where that was the call of the app.
  *
  * @throws ConsumerRefused: `CONSUMER_NAME_INVALID`
  * @throws DatabaseUnavailable while a transaction that changes plans stays open: where *now* begins is not certain
@@ -95,14 +123,17 @@ export async function addConsumer(
   query: Query,
   consumer: string,
   from: FeedStart,
+  agoMs: (() => number) | null = null,
 ): Promise<ConsumerPosition> {
   checkConsumerName(consumer);
   const progress = await readConsumer(query, consumer);
   if (progress !== null) return progress;
-  const position = from === 'now' ? await readSettledId(query, 0) : 0;
-  if (position === null) {
+  const settledId = from === 'now' ? await readSettledId(query, 0) : 0;
+  if (settledId === null) {
     throw new DatabaseUnavailable('a transaction that changes plans has been open for seconds');
   }
+  const isLater = from === 'now' && agoMs !== null;
+  const position = isLater ? await readIdBefore(query, agoMs, settledId) : settledId;
   await query({
     name: 'add_consumer',
     text: `

@@ -1,6 +1,6 @@
 // Calls the handlers of an app with each change of a plan, at least once, and in order for each team: `onPlanChange`.
 
-import { errorText, withDeadline } from 'instep-engine';
+import { errorText, pause, withDeadline } from 'instep-engine';
 import type { ApplicationId } from '../application.ts';
 import type { Database } from '../postgres/database.ts';
 import type { NamedStatement } from '../postgres/statement.ts';
@@ -23,9 +23,12 @@ import { type Job, startMaintenance } from './worker.ts';
 export type PlanChangeHandler = (change: PlanChange) => unknown;
 
 export type FeedOptions = {
-  /** `now` by default. A consumer that is known already continues where it was. */
+  /** `now`, the time of the call, by default. A consumer that is known already continues where it was. */
   readonly from?: FeedStart;
 };
+
+/** With when the app made the call, by the clock of `performance.now()`, where that was earlier. */
+export type FeedCall = FeedOptions & { readonly calledAtMs?: number };
 
 /** A handler that is called with changes of plans. */
 export type Feed = {
@@ -41,6 +44,12 @@ const LEASE_MS = 8_000;
 /** A handler that takes longer has failed, and is called again. On demand, the platform waits for all jobs together. */
 const HANDLER_DEADLINE_MS = 5 * 60_000;
 const ON_DEMAND_HANDLER_DEADLINE_MS = 10_000;
+
+/** A handler that takes longer no longer holds up the changes of other teams. */
+const SLOW_HANDLER_MS = 2_000;
+
+/** With more handlers that take so long, the next change waits for one of them. */
+const MAX_SLOW_HANDLERS = 100;
 
 const MAX_ERROR_LENGTH = 500;
 
@@ -66,7 +75,7 @@ const TAKE_CHANGES = `
 const READ_DUE = (tables: ApplicationTables) => `
       select ${PLAN_CHANGE_COLUMNS(tables)}
         from instep.plan_changes as change
-       where id in (select change_id ${FROM_DUE_CHANGES})
+       where id in (select change_id ${FROM_DUE_CHANGES} and team_id <> all ($2::text[]))
        order by id
        limit 100`;
 
@@ -88,6 +97,13 @@ type Consumer = {
   readonly name: string;
   readonly handler: PlanChangeHandler;
   readonly from: FeedStart;
+  readonly calledAtMs: number;
+};
+
+type DueChanges = {
+  readonly due: readonly PlanChange[];
+  readonly slow: Map<string, Promise<unknown>>;
+  readonly isOver: () => boolean;
 };
 
 type ConsumersOptions = {
@@ -113,8 +129,9 @@ export class PlanChangeConsumers {
    *
    * @throws ConsumerRefused: `CONSUMER_NAME_INVALID`
    */
-  start(name: string, handler: PlanChangeHandler, { from = 'now' }: FeedOptions = {}): Feed {
+  start(name: string, handler: PlanChangeHandler, options: FeedCall = {}): Feed {
     checkConsumerName(name);
+    const { from = 'now', calledAtMs = performance.now() } = options;
     const { isOnDemand, logger } = this.#options;
     const predecessor = this.#feeds.get(name)?.stop();
     let isStopped = false;
@@ -124,7 +141,10 @@ export class PlanChangeConsumers {
       intervalMs: isOnDemand ? 0 : POLL_INTERVAL_MS,
       run: async (signal) => {
         await predecessor;
-        passing = this.#passAll({ name, handler, from }, () => isStopped || signal.aborted);
+        passing = this.#passAll(
+          { name, handler, from, calledAtMs },
+          () => isStopped || signal.aborted,
+        );
         await passing;
       },
     };
@@ -151,24 +171,44 @@ export class PlanChangeConsumers {
 
   /** Passes on the changes that are due, and takes the next ones, until there is nothing left to do. */
   async #passAll(consumer: Consumer, isOver: () => boolean): Promise<void> {
-    const { name, from } = consumer;
+    const { name, from, calledAtMs } = consumer;
     const { database, holder } = this.#options;
-    if (isOver() || !(await addConsumer(database.query, name, from)).hasWork) return;
+    const agoMs = () => performance.now() - calledAtMs;
+    if (isOver() || !(await addConsumer(database.query, name, from, agoMs)).hasWork) return;
     const lease = { name: jobOf(name), holder, dueAfterMs: 0, leaseMs: LEASE_MS };
     await withLease(database.query, lease, async (run) => {
-      while (!isOver()) {
-        const reading = { name: 'read_due_changes', text: READ_DUE, values: [name] };
-        const due = await database.query<PlanChange>(reading);
-        if (due.length === 0 && !(await this.#takeNext(run, name))) return;
-        const failedTeams = new Set<ApplicationId>();
-        for (const change of due) {
-          if (isOver()) return;
-          const isHandled =
-            !failedTeams.has(change.teamId) && (await this.#pass(run, consumer, change));
-          if (!isHandled) failedTeams.add(change.teamId);
+      // The calls that take long, by the team. Its next changes wait for the call, and no others do.
+      const slow = new Map<string, Promise<unknown>>();
+      try {
+        while (!isOver()) {
+          const values = [name, [...slow.keys()]];
+          const reading = { name: 'read_due_changes', text: READ_DUE, values };
+          const due = await database.query<PlanChange>(reading);
+          const hasMore = due.length > 0 || (await this.#takeNext(run, name));
+          if (!hasMore && slow.size === 0) return;
+          if (!hasMore) await firstOf(slow.values(), POLL_INTERVAL_MS);
+          await this.#passDue(run, consumer, { due, slow, isOver });
         }
+      } finally {
+        await Promise.allSettled(slow.values());
       }
     });
+  }
+
+  async #passDue(run: LeasedRun, consumer: Consumer, { due, slow, isOver }: DueChanges) {
+    const failedTeams = new Set<ApplicationId>();
+    for (const change of due) {
+      const { teamId } = change;
+      if (isOver()) return;
+      if (failedTeams.has(teamId) || slow.has(String(teamId))) continue;
+      const passing = this.#pass(run, consumer, change).then((isHandled) => {
+        slow.delete(String(teamId));
+        if (!isHandled) failedTeams.add(teamId);
+      });
+      slow.set(String(teamId), passing);
+      await firstOf([passing], SLOW_HANDLER_MS);
+      if (slow.size >= MAX_SLOW_HANDLERS) await Promise.race(slow.values());
+    }
   }
 
   /** Takes the next changes, up to the last one before which all are committed. Returns whether there are any. */
@@ -212,4 +252,12 @@ export class PlanChangeConsumers {
       return await query<Row>(statement);
     });
   }
+}
+
+/** Waits for the first of these, but no longer than this. */
+async function firstOf(works: Iterable<Promise<unknown>>, timeoutMs: number): Promise<void> {
+  const done = new AbortController();
+  await Promise.race([...works, pause(timeoutMs, { signal: done.signal })]).finally(() => {
+    done.abort();
+  });
 }
