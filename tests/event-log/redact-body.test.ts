@@ -25,7 +25,7 @@ test('removes personal data at any depth, and keeps the values that Instep reads
         customer: { id: 'cus_1', email: 'ada@example.com', name: 'Ada' },
         status: 'active',
         description: 'for Ada',
-        metadata: { id: 'ada', status: 'vip', product: 'Ada' },
+        metadata: { id: 'ada', 'ada@example.com': 'vip' },
         default_payment_method: { id: 'pm_1', billing_details: { name: 'Ada', phone: '22' } },
         trial_settings: { end_behavior: { missing_payment_method: 'cancel' } },
         items: { data: [{ plan: { product: { id: 'prod_1', name: 'Pro' }, nickname: 'Ada' } }] },
@@ -40,7 +40,7 @@ test('removes personal data at any depth, and keeps the values that Instep reads
         ...event.data.object,
         customer: { id: 'cus_1', email: 'redacted 15', name: 'redacted 3' },
         description: 'redacted 7',
-        metadata: { id: 'redacted 3', status: 'redacted 3', product: 'redacted 3' },
+        metadata: { 'redacted 2': 'redacted 3', 'redacted 15': 'redacted 3' },
         default_payment_method: {
           id: 'pm_1',
           billing_details: { name: 'redacted 3', phone: 'redacted 2' },

@@ -111,8 +111,10 @@ function redact(value: Json, path: readonly string[], pseudonymOf: (text: string
   if (typeof value === 'string') return isKept(path) ? value : pseudonymOf(value);
   if (typeof value !== 'object' || value === null) return value;
   if (isList(value)) return value.map((entry) => redact(entry, path, pseudonymOf));
+  // The keys of metadata are the app's own, and can be personal data too.
+  const isOwn = path.includes('metadata');
   const members = Object.entries(value).map(([name, member]): [string, Json] => [
-    name,
+    isOwn ? pseudonymOf(name) : name,
     redact(member, [...path, name], pseudonymOf),
   ]);
   return Object.fromEntries(members);
