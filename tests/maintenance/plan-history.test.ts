@@ -47,6 +47,28 @@ test('changes are deleted after the retention, and not before', async () => {
   expect(await teams()).toEqual(['kept']);
 });
 
+test('what a consumer has not handled is kept until it has', async () => {
+  const { query } = store.database;
+  const ids = await query<{ id: number }>(
+    `select id from instep.plan_changes where team_id = 'old' order by id`,
+  );
+  await query(`insert into instep.plan_change_consumers (name, position) values ('mailer', $1)`, [
+    ids[999]?.id,
+  ]);
+  await query(
+    `insert into instep.waiting_plan_changes (change_id, consumer, team_id, retry_at, set_aside_at)
+     values ($1, 'mailer', 'old', now(), now())`,
+    [ids[9]?.id],
+  );
+  await prune();
+  const left = `select from instep.plan_changes where team_id = 'old'`;
+  expect(await query(left)).toHaveLength(1_501);
+  await query('delete from instep.plan_change_consumers');
+  await query('update instep.leased_jobs set started_at = null, ended_at = null');
+  await prune();
+  expect(await teams()).toEqual(['kept']);
+});
+
 test('a clock that is ahead of the database deletes nothing before', async () => {
   await prune({ now: () => Date.now() + 100 * DAY_MS });
   expect(await teams()).toEqual(['kept']);

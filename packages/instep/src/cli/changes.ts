@@ -14,6 +14,7 @@ import {
 import type { OperateContext } from '../operate/context.ts';
 import { performOne } from '../operate/perform.ts';
 import type { PlanChange } from '../postgres/statements/plan-changes.ts';
+import { counted } from '../runtime/amounts.ts';
 import { changeId, createCommand } from './arguments.ts';
 import {
   type Json,
@@ -108,11 +109,13 @@ async function run(options: ChangesOptions, command: Command): Promise<void> {
 
 async function printConsumers(context: OperateContext, { json }: ChangesOptions): Promise<void> {
   for (const consumer of await findConsumers(context)) {
-    const { name, position, behindSince, setAside } = consumer;
+    const { name, position, behindSince, setAside, setAsideCount } = consumer;
     const since = behindSince === null ? '' : `, behind since ${shownTime(behindSince.getTime())}`;
     const aside = setAside.map(
       ({ changeId, error }) => `\n  change ${changeId} was set aside: ${printable(error ?? '')}`,
     );
+    const others = setAsideCount - setAside.length;
+    if (others > 0) aside.push(`\n  ${counted(others, 'other change')} set aside`);
     const text = `${name}  at change ${position}${since}${aside.join('')}`;
     await writeLine(json ? JSON.stringify(consumer) : text);
   }

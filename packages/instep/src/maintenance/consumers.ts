@@ -157,7 +157,9 @@ export type ConsumerState = {
   readonly position: number;
   /** When the oldest change was made that it has not handled yet; `null`: there is none. */
   readonly behindSince: Date | null;
-  /** The changes that it failed to handle 20 times, up to 100. */
+  /** How many changes it failed to handle 20 times. */
+  readonly setAsideCount: number;
+  /** The first 100 of them. */
   readonly setAside: readonly {
     readonly changeId: number;
     readonly teamId: string;
@@ -196,12 +198,22 @@ export async function findConsumers({
                 order by id
                 limit 1
              ) as "behindSince",
-             coalesce(to_jsonb(set_aside[:100]), '[]') as "setAside"
+             "setAsideCount",
+             (
+               select coalesce(jsonb_agg(${SET_ASIDE} order by change_id), '[]')
+                 from (
+                        select *
+                          from instep.waiting_plan_changes
+                         where consumer = name
+                           and set_aside_at is not null
+                         order by change_id
+                         limit 100
+                      ) as first
+             ) as "setAside"
         from instep.plan_change_consumers
        cross join lateral (
                select min(change_id) filter (where set_aside_at is null) as first_id,
-                      array_agg(${SET_ASIDE} order by change_id)
-                        filter (where set_aside_at is not null) as set_aside
+                      count(*) filter (where set_aside_at is not null) as "setAsideCount"
                  from instep.waiting_plan_changes
                 where consumer = name
              ) as taken

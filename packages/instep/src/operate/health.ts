@@ -70,10 +70,10 @@ export async function reportHealth(
       readRefusals(query),
       findConsumers({ database: { query } }),
     ]);
-  const consumers = read.map(({ name, behindSince, setAside }) => ({
+  const consumers = read.map(({ name, behindSince, setAsideCount }) => ({
     name,
     behindSinceMs: behindSince?.getTime() ?? null,
-    setAside: setAside.length,
+    setAside: setAsideCount,
   }));
   const counts = await countOpenIssues(query, figures);
   const reconciled = readProgress(reconcile?.progress);

@@ -76,6 +76,9 @@ create table instep.waiting_plan_changes (
   primary key (change_id, consumer)
 );
 
+create index waiting_plan_changes_set_aside on instep.waiting_plan_changes (consumer, change_id)
+  where set_aside_at is not null;
+
 create index waiting_plan_changes_of_consumer on instep.waiting_plan_changes (consumer, team_id, change_id);
 
 
