@@ -1,4 +1,11 @@
-import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { NEXT_CODE } from 'create-instep/src/nextjs.ts';
 import { MOUNTS } from 'create-instep/src/node-app.ts';
@@ -146,6 +153,58 @@ test.each(someOf(3, UNUSUAL_ROUTES))(
     expect(shown).toContain('+++ lib/instep.ts');
   },
 );
+
+test.each([
+  'app/api/stripe/webhook/route.js',
+  'app/api/stripe/webhook/route.tsx',
+  'app/(api)/api/(billing)/stripe/webhook/route.ts',
+])('finds the route of the app in %s, and adds no second one', async (path) => {
+  const shown = await diffOf({ [WEBHOOK]: null, [path]: STARTER_FILES[WEBHOOK] ?? '' });
+  expect(shown).toContain(`+++ ${path}`);
+  expect(shown).not.toContain(`+++ ${WEBHOOK}\n`);
+});
+
+test.each(['pages/api/stripe/webhook.ts', 'pages/api/stripe/webhook/index.js'])(
+  'leaves the route of the other router to the user: %s',
+  async (path) => {
+    const shown = await diffOf({ [WEBHOOK]: null, [path]: 'export default function POST() {}\n' });
+    expect(shown).toContain(`${path} has the route /api/stripe/webhook`);
+    expect(shown).not.toContain(`+++ ${WEBHOOK}`);
+  },
+);
+
+test('prints no escape sequence of a file', async () => {
+  const path = 'app/(\u001b]0;x\u0007)/api/stripe/webhook/route.ts';
+  const shown = await diffOf({ [WEBHOOK]: null, [path]: "import './x\u001b[2J';\n" });
+  expect(shown).toContain('stays as it is, because it imports ./x');
+  expect(shown).not.toMatch(/\u001b\]|\u001b\[2J|\u0007/);
+});
+
+test('follows no symbolic link out of the app, also not of a record in a repository', async () => {
+  const folder = createStarterApp(VARIABLES);
+  const outside = createFolder();
+  writeFiles(outside, { 'notes.txt': 'theirs\n', 'package.json': '{}' });
+  symlinkSync(outside, join(folder, 'linked'));
+  const patch = ['--- /dev/null', '+++ linked/notes.txt', '@@ -0,0 +1,1 @@', '+theirs', ''];
+  const files = [{ path: 'linked/notes.txt', isNew: true, patch }];
+  const record = { about: '', way: 'inside', installed: false, files };
+  writeFiles(folder, { '.instep-init.json': JSON.stringify(record) });
+  const undone = await init(folder, '--undo', '--yes');
+  expect(undone).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('leads out of the app'),
+  });
+  expect(filesOf(outside)['notes.txt']).toBe('theirs\n');
+
+  const written = createStarterApp(VARIABLES, { lib: null });
+  symlinkSync(outside, join(written, 'lib'));
+  const refused = await init(written, '--inside', '--yes');
+  expect(refused).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('leads out of the app'),
+  });
+  expect(Object.keys(filesOf(outside)).sort()).toEqual(['notes.txt', 'package.json']);
+});
 
 test('an app without a checkout route, without an alias and in src has the same code', async () => {
   const moved = Object.entries(STARTER_FILES).filter(([path]) => path.startsWith('app/'));

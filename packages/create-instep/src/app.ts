@@ -1,7 +1,7 @@
 // What the files of an app show about it, for `init`.
 
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { existsSync, lstatSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
+import { dirname, join, relative, sep } from 'node:path';
 import { InstepError } from 'instep';
 import * as v from 'valibot';
 
@@ -38,10 +38,44 @@ const ORMS = {
   '@prisma/client': 'Prisma',
 };
 
+/**
+ * The place of a file of the app, which need not exist.
+ *
+ * @throws InitRefused if a symbolic link leads out of the folder: nothing there is the app's
+ */
+export function fileIn(folder: string, path: string): string {
+  const root = realpathSync(folder);
+  const file = join(root, path);
+  let existing = file;
+  while (!isThere(existing)) existing = dirname(existing);
+  const real = realPathOf(existing);
+  if (real === root || real?.startsWith(root + sep)) return file;
+  throw new InitRefused(`${path} is a symbolic link, or behind one, that leads out of the app`);
+}
+
+/** Also for a link that leads nowhere, but not for a place below a file. */
+function isThere(path: string): boolean {
+  try {
+    lstatSync(path);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** `null` for a link that leads nowhere. */
+function realPathOf(file: string): string | null {
+  try {
+    return realpathSync(file);
+  } catch {
+    return null;
+  }
+}
+
 /** Looks at the files of a folder. @throws InitRefused if it is not the folder of one app */
 export function readApp(folder: string) {
   const read = (path: string) => {
-    const file = join(folder, path);
+    const file = fileIn(folder, path);
     return existsSync(file) ? readFileSync(file, 'utf8') : null;
   };
   const manifest = parseManifest(read('package.json'));

@@ -4,16 +4,17 @@ import {
   existsSync,
   mkdirSync,
   readdirSync,
+  realpathSync,
   rmdirSync,
   rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, isAbsolute, join } from 'node:path';
+import { dirname, isAbsolute } from 'node:path';
 import { applyPatch, createTwoFilesPatch, parsePatch, reversePatch } from 'diff';
 import { paint, printable } from 'instep/setup';
 import * as v from 'valibot';
-import { type App, InitRefused } from './app.ts';
+import { type App, fileIn, InitRefused } from './app.ts';
 
 /** The former and the new text of a file; `null`: no file. */
 export type FileChange = {
@@ -104,7 +105,7 @@ export function writeAll({ folder }: App, changes: readonly FileChange[]): void 
   const written: FileChange[] = [];
   try {
     for (const { path } of changes) {
-      const mode = statSync(join(folder, path), { throwIfNoEntry: false })?.mode ?? 0o200;
+      const mode = statSync(fileIn(folder, path), { throwIfNoEntry: false })?.mode ?? 0o200;
       // Root could write it.
       if ((mode & 0o200) === 0) throw new Error(`${path} is read-only`);
     }
@@ -121,14 +122,15 @@ export function writeAll({ folder }: App, changes: readonly FileChange[]): void 
 
 /** With a file, the folders that become empty are removed. */
 function write(folder: string, path: string, text: string | null): void {
-  const file = join(folder, path);
+  const file = fileIn(folder, path);
   if (text !== null) {
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, text);
     return;
   }
   if (existsSync(file)) rmSync(file);
-  for (let parent = dirname(file); parent !== folder && isEmpty(parent); parent = dirname(parent)) {
+  const root = realpathSync(folder);
+  for (let parent = dirname(file); parent !== root && isEmpty(parent); parent = dirname(parent)) {
     rmdirSync(parent);
   }
 }

@@ -10,6 +10,8 @@ import {
   type InitOptions,
   paint,
   print,
+  printable,
+  printableLines,
   printData,
   readSetup,
   USER_PATH,
@@ -68,8 +70,8 @@ async function init(options: InitOptions): Promise<void> {
   const all = changesOf(app, complete, { way, installed: installs });
   print(`\n${diffText(all) || 'No file of the app has to be changed.'}`);
   for (const { text, lines } of complete.remarks) {
-    print(`\n${paint('bold', 'For you:')} ${text}`);
-    if (lines) print(`\n${lines.replace(/^(?=.)/gm, '    ')}`);
+    print(`\n${paint('bold', 'For you:')} ${printable(text)}`);
+    if (lines) print(`\n${printableLines(lines).replace(/^(?=.)/gm, '    ')}`);
   }
   if (all.length > 0 || installs) {
     print('\nIt also creates the schema instep in the database.');

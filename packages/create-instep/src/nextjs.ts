@@ -90,7 +90,10 @@ export function planNextjs(app: App, way: Way, isServerless: boolean, hasProfile
   const settings = app.read('tsconfig.json') ?? app.read('jsconfig.json') ?? '';
   const hasAlias = new RegExp(`"@/\\*"\\s*:\\s*\\[\\s*"(?:\\./)?${source}\\*"`).test(settings);
   const extension = app.read('tsconfig.json') === null ? 'js' : 'ts';
-  const fileOf = (route: string) => `${source}app${route}/route.${extension}`;
+  const fileOf = (route: string) => {
+    const found = paths.find((path) => routeOf(path, source) === route);
+    return found ?? `${source}app${route}/route.${extension}`;
+  };
 
   if (way === 'inside') {
     const [, major = '15'] = /^\D*(\d+)\./.exec(app.frameworkVersion) ?? [];
@@ -102,8 +105,8 @@ export function planNextjs(app: App, way: Way, isServerless: boolean, hasProfile
     const handlers = isServerless ? NEXT_CODE.serverlessHandlers : NEXT_CODE.handlers;
     const own = hasProfile ? handlers : withoutProfile(handlers);
     replace(`${source}lib/instep.${extension}`, NEXT_CODE.imports + own, null);
-    if (hasProfile) replace(fileOf(USER_PATH), NEXT_CODE.user, USER_ROUTE);
-    replace(fileOf(WEBHOOK_PATH), NEXT_CODE.webhook, WEBHOOK_ROUTE);
+    if (hasProfile) replaceRoute(USER_PATH, NEXT_CODE.user, USER_ROUTE);
+    replaceRoute(WEBHOOK_PATH, NEXT_CODE.webhook, WEBHOOK_ROUTE);
     if (isServerless) planSchedule();
   } else {
     planRewrites();
@@ -130,12 +133,28 @@ export function planNextjs(app: App, way: Way, isServerless: boolean, hasProfile
     if (before !== after) files.push({ path, before, after });
   }
 
+  /** Next.js does not build an app that has a route in both of its routers. */
+  function replaceRoute(route: string, code: string, known: KnownRoute): void {
+    const path = fileOf(route);
+    if (!path.startsWith(`${source}pages/`)) {
+      replace(path, code, known);
+      return;
+    }
+    const added = `${source}app${route}/route.${extension}`;
+    const lines = hasAlias ? code : code.replace('@/lib/instep', relativePath(added));
+    const text = `${path} has the route ${route}, and stays as it is. Delete it, and add ${added}`;
+    remarks.push({ text, lines });
+  }
+
+  function relativePath(path: string): string {
+    return posix.relative(posix.dirname(path), `${source}lib/instep`);
+  }
+
   /** Replaces a file of the app if it does only what is known. */
   function replace(path: string, code: string, known: KnownRoute | null): void {
     const before = app.read(path);
     if (before !== null && /from ['"][^'"]*\binstep(?:\/next)?['"]/.test(before)) return;
-    const relative = posix.relative(posix.dirname(path), `${source}lib/instep`);
-    const lines = hasAlias ? code : code.replace('@/lib/instep', relative);
+    const lines = hasAlias ? code : code.replace('@/lib/instep', relativePath(path));
     const reason = before === null ? null : strangeIn(before, known);
     if (reason === null) change(path, lines);
     else
@@ -182,6 +201,21 @@ function withoutProfile(code: string): string {
     .replace('{ GET, POST', '{ POST')
     .replace(' });', ', profile: false });')
     .replace("'/api/user', ", '');
+}
+
+const EXTENSION = /\.(?:tsx?|jsx?)$/;
+
+/** The address of the route in a file, without `basePath`; `null`: it is the file of no route handler. */
+function routeOf(path: string, source: string): string | null {
+  if (!path.startsWith(source) || !EXTENSION.test(path)) return null;
+  const [router, ...segments] = path.slice(source.length).replace(EXTENSION, '').split('/');
+  const last = segments.at(-1);
+  if (router === 'pages')
+    return `/${(last === 'index' ? segments.slice(0, -1) : segments).join('/')}`;
+  if (router !== 'app' || last !== 'route') return null;
+  // Groups and slots are no part of an address.
+  const named = segments.slice(0, -1).filter((segment) => !/^(?:\(.*\)|@.*)$/.test(segment));
+  return `/${named.join('/')}`;
 }
 
 function configFile(app: App): string | undefined {

@@ -8,7 +8,7 @@ import { ConfigInvalid } from '../config/config.ts';
 import { VARIABLE_FILES } from '../config/environment.ts';
 import { VERSION } from '../runtime/packages.ts';
 import { createCommand } from './arguments.ts';
-import { printMessage } from './output.ts';
+import { printableLines, printMessage } from './output.ts';
 
 const FAILED = 1;
 const DRIFT_LEFT = 3;
@@ -66,9 +66,9 @@ function exitCodeOf(error: unknown): number {
   return error instanceof ConfigInvalid ? WRONG_USAGE : FAILED;
 }
 
-/** The message with its code (docs/errors.md) at the end of the first line. */
+/** The message with its code (docs/errors.md) at the end of the first line. It can quote texts of anybody. */
 function withCode({ message, code }: InstepError): string {
-  const [first, ...others] = message.split('\n');
+  const [first, ...others] = printableLines(message).split('\n');
   return [`${first} [${code}]`, ...others].join('\n');
 }
 

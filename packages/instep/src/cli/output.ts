@@ -132,6 +132,11 @@ export function printable(text: string): string {
   );
 }
 
+/** The same for the lines of a text. */
+export function printableLines(text: string): string {
+  return text.split('\n').map(printable).join('\n');
+}
+
 /** A time in UTC to the second. */
 export function shownTime(atMs: number): string {
   return new Date(atMs).toISOString().replace('T', ' ').replace(/\.\d+/, '');

@@ -21,7 +21,7 @@ export { USER_PATH } from '../server/http-message.ts';
 export { WEBHOOK_PATH } from '../server/webhook.ts';
 export { HANDLED_TYPES } from '../stripe/parse-event.ts';
 export type { InitOptions } from './init.ts';
-export { paint, print, printable, printData } from './output.ts';
+export { paint, print, printable, printableLines, printData } from './output.ts';
 
 /** What the variables of an app say. */
 export type Setup = {
