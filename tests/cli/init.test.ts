@@ -177,7 +177,7 @@ test('prints no escape sequence of a file', async () => {
   const path = 'app/(\u001b]0;x\u0007)/api/stripe/webhook/route.ts';
   const shown = await diffOf({ [WEBHOOK]: null, [path]: "import './x\u001b[2J';\n" });
   expect(shown).toContain('stays as it is, because it imports ./x');
-  expect(shown).not.toMatch(/\u001b\]|\u001b\[2J|\u0007/);
+  for (const text of ['\u001b]0', '\u001b[2J', '\u0007']) expect(shown).not.toContain(text);
 });
 
 test('follows no symbolic link out of the app, also not of a record in a repository', async () => {

@@ -3,12 +3,12 @@
 // The program `instep`: reads the variables of `.env`, loads the named command, and turns errors into exit codes.
 
 import { type Command, CommanderError } from 'commander';
-import { CHECK_CONNECTION, codeOf, InstepError, isOfConnection } from 'instep-engine';
+import { CHECK_CONNECTION, InstepError, isOfConnection } from 'instep-engine';
 import { ConfigInvalid } from '../config/config.ts';
-import { VARIABLE_FILES } from '../config/environment.ts';
 import { VERSION } from '../runtime/packages.ts';
 import { createCommand } from './arguments.ts';
 import { printableLines, printMessage } from './output.ts';
+import { loadVariableFiles } from './variable-files.ts';
 
 const FAILED = 1;
 const DRIFT_LEFT = 3;
@@ -77,17 +77,6 @@ function isSystemError(error: unknown): error is Error {
   return error instanceof Error && 'syscall' in error;
 }
 
-/** Reads `.env.local` and `.env` in the current folder. The environment takes precedence. */
-function loadVariableFiles(): void {
-  for (const file of VARIABLE_FILES) {
-    try {
-      process.loadEnvFile(file);
-    } catch (error) {
-      if (codeOf(error) !== 'ENOENT') throw error;
-    }
-  }
-}
-
 // A reader such as `head` can close the output at any line. The command still finishes its work.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error;
@@ -100,7 +89,7 @@ if (!('navigator' in globalThis)) {
 }
 
 try {
-  loadVariableFiles();
+  loadVariableFiles(process.cwd());
   await (await createProgram(process.argv[2])).parseAsync();
 } catch (error) {
   process.exitCode = exitCodeOf(error);
