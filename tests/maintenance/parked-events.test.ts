@@ -90,6 +90,9 @@ test('a customer whose event is refused or whose team is locked delays no other'
     await run(signal);
     expect(tried).toEqual([next.customerId]);
   });
+  await expect
+    .poll(() => query('select customer_id as "customerId", problem from instep.findings'))
+    .toEqual([{ customerId: refused.customerId, problem: 'plan refused' }]);
   await query('alter table teams drop constraint objection');
   await openSettleJobs(store.database).parkedEvents(signal);
   for (const { teamId } of [refused, locked]) {

@@ -31,7 +31,6 @@ export { ENGINE_SCHEMA } from './postgres/schema.ts';
 export type { Database, Statement } from './postgres/statement.ts';
 export { nameOfPlan, type TeamsTable } from './postgres/teams-table.ts';
 export { type Rebuilt, rebuild } from './repair/rebuild.ts';
-export { settle } from './repair/settle.ts';
 export {
   type AccessFacts,
   type AccessRules,

@@ -124,16 +124,17 @@ test('events wait for a team, and settle gives it their plan and them their outc
   const parked = await log.ingest([paid, older]);
   expect(parked.map(({ outcome }) => outcome)).toEqual(['parked', 'parked']);
   expect((await log.ingest([paid]))[0]?.outcome).toBe('parked');
-  expect(await log.settle()).toBe(0);
+  await log.settle('cus_1');
+  expect((await query(LOG)).map(({ outcome }) => outcome)).toEqual(['parked', 'parked']);
   await query(`insert into teams (stripe_customer_id) values ('cus_1')`);
-  expect(await log.settle()).toBe(1);
+  expect(await log.settle('cus_1')).toBe(true);
   expect(await query(LOG)).toEqual([
     { outcome: 'applied', deliveries: 2 },
     { outcome: 'stale', deliveries: 1 },
   ]);
   expect((await query(TEAM))[0]).toMatchObject({ status: 'active', name: 'Pro' });
+  await log.settle('cus_1');
   expect(await query('select cause from instep.plan_changes')).toEqual([{ cause: 'link' }]);
-  expect(await log.settle()).toBe(0);
 });
 
 test('the event that finds the team also gives it what waited', async () => {
@@ -156,33 +157,26 @@ test('settle fills a recreated team, and never a row that the app has written', 
   await query(
     `insert into teams (stripe_customer_id, plan_name) values ('cus_1', null), ('cus_2', 'Gift')`,
   );
-  expect(await log.settle()).toBe(1);
+  for (const customerId of ['cus_1', 'cus_2']) await log.settle(customerId);
   expect((await query(TEAM)).map(({ name }) => name)).toEqual(['Pro', 'Gift']);
 });
 
-test.each(['find_unsettled', 'read_customers'])(
-  'settle keeps a plan that the app writes after %s',
-  async (name) => {
-    const { database, query } = await openEngineDatabase();
-    await openLog(database).ingest([sentEvent()]);
-    await query(`insert into teams (stripe_customer_id) values ('cus_1')`);
-    await openLog(database).settle();
-    await query(`
-    update teams
-       set subscription_status = null, plan_name = null, stripe_product_id = null, stripe_subscription_id = null`);
-    const log = openLog({
-      async run(statement, timeoutMs) {
-        const rows = await database.run(statement, timeoutMs);
-        if (statement.name === name) await query(`update teams set plan_name = 'Gift'`);
-        return rows as never;
-      },
-    });
-    await log.settle();
-    expect(await query('select plan_name, subscription_status from teams')).toEqual([
-      { plan_name: 'Gift', subscription_status: null },
-    ]);
-  },
-);
+test('settle keeps a plan that the app writes after its row was read', async () => {
+  const { database, query } = await openEngineDatabase();
+  await openLog(database).ingest([sentEvent()]);
+  await query(`insert into teams (stripe_customer_id) values ('cus_1')`);
+  const log = openLog({
+    async run(statement, timeoutMs) {
+      const rows = await database.run(statement, timeoutMs);
+      if (statement.name === 'read_customers') await query(`update teams set plan_name = 'Gift'`);
+      return rows as never;
+    },
+  });
+  expect(await log.settle('cus_1')).toBe(false);
+  expect(await query('select plan_name, subscription_status from teams')).toEqual([
+    { plan_name: 'Gift', subscription_status: null },
+  ]);
+});
 
 test('a name that the column refuses is left out, and a plan that the app refuses fails only its own event', async () => {
   const { database, query } = await openEngineDatabase();

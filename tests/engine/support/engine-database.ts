@@ -10,7 +10,6 @@ import {
   type ReceivedEvent,
   rebuild,
   SESSION_OPTIONS,
-  settle,
   type TeamsTable,
 } from 'instep-engine';
 import pg from 'pg';
@@ -76,7 +75,7 @@ export function openLog(database: Database, options: Partial<EventLogOptions> = 
   const log = new EventLog(all);
   return {
     ingest: (events: readonly ReceivedEvent[]) => log.ingest(events),
-    settle: () => settle(log, { database, teams: STARTER_TEAMS, deadlineMs: all.deadlineMs }),
+    settle: (customerId: string) => log.settle(customerId),
     rebuild: (customerId: string, isDryRun = false) =>
       rebuild(customerId, { ...all, prunedBeforeMs: null, isDryRun }),
   };

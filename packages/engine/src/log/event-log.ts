@@ -58,16 +58,17 @@ export class EventLog {
     return this.#queues.queued;
   }
 
-  /** Gives the teams of these customers the plan that they should have, and returns how many customers were not locked. */
-  async settle(
-    customerIds: readonly string[],
-    operator: ActingOperator | null = null,
-  ): Promise<number> {
-    if (customerIds.length === 0) return 0;
+  /**
+   * Gives the teams of a customer the plan that they should have, and the events that waited for a team their outcomes.
+   * Each customer alone, so that one whose plan the application refuses fails no other. Returns whether it was not locked.
+   *
+   * @throws the errors of the database
+   */
+  async settle(customerId: string, operator: ActingOperator | null = null): Promise<boolean> {
     const { deadlineMs: timeoutMs } = this.#options;
     const settle = (namesWritten: NamesWritten) =>
-      repeat(() => this.#store.settle(customerIds, { timeoutMs, namesWritten, operator }));
-    const { result } = await withFittingNames(settle, customerIds.length === 1);
+      repeat(() => this.#store.settle(customerId, { timeoutMs, namesWritten, operator }));
+    const { result } = await withFittingNames(settle, true);
     return result;
   }
 

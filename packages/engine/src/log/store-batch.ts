@@ -28,7 +28,11 @@ export type StoreOptions = AccessRules & {
   readonly parse: ParseLogged;
   /** Is called with what could not be written, when a statement fails for a single customer. */
   readonly onFailed?: (decision: CustomerDecision) => void;
+  /** An event that waited for a team has its outcome, without being ingested again. */
+  readonly onFoundTeam?: (event: FoundEvent) => void;
 };
+
+export type FoundEvent = Readonly<Record<'type' | 'outcome', string>>;
 
 export type BatchOptions = {
   readonly timeoutMs: number;
@@ -72,14 +76,17 @@ export class BatchStore {
   }
 
   /**
-   * Gives the teams of these customers the plan that they should have, and their rows what their states say under today's
-   * options. Returns how many customers were not locked.
+   * Gives the teams of a customer the plan that they should have, and its row what its state says under today's options.
+   * Returns whether it was not locked.
    */
-  async settle(customerIds: readonly string[], options: BatchOptions): Promise<number> {
-    const arrivals = new Map(customerIds.map((customerId) => [customerId, []]));
+  async settle(customerId: string, options: BatchOptions): Promise<boolean> {
     const isKnown = ({ customer }: CustomerDecision) => customer.version > 0;
-    const { decisions, isWritten } = await this.#write(arrivals, options, isKnown);
-    return decisions.filter(({ decision }) => isWritten(decision)).length;
+    const { decisions, isWritten } = await this.#write(
+      new Map([[customerId, []]]),
+      options,
+      isKnown,
+    );
+    return decisions.every(({ decision }) => isWritten(decision));
   }
 
   async #write(
@@ -97,6 +104,9 @@ export class BatchStore {
     const rows = isEmpty
       ? []
       : await this.#runWrite(write(texts.write, values), customers, timeoutMs);
+    for (const { type, outcome } of rows) {
+      if (type !== null && outcome !== null) this.#options.onFoundTeam?.({ type, outcome });
+    }
     const written = new Set(rows.map(({ customer_id }) => customer_id));
     return {
       decisions,
@@ -181,7 +191,7 @@ type Arrival = readonly [index: number, event: ReceivedEvent];
 /** By customer, in the order of arrival; under `null`, the events that can't be read. */
 type Arrivals = ReadonlyMap<string | null, readonly Arrival[]>;
 
-type WrittenRow = TextRow<'customer_id' | 'key'>;
+type WrittenRow = TextRow<'customer_id' | 'key' | 'type' | 'outcome'>;
 type CustomerRow = Parameters<typeof customersIn>[0][number];
 
 function groupByCustomer(events: readonly ReceivedEvent[]): Arrivals {

@@ -171,6 +171,7 @@ logged as (
      and events.customer_id = written.customer_id
      and events.outcome = 'parked'
      and events.key <> all ($7::uuid[])
+  returning events.type, events.outcome
 ),
 
 -- The teams, and the outbox.
@@ -219,11 +220,14 @@ planned as (
                 (${lines(after, 17)})
          end
 )
-select customer_id, null as key
+select customer_id, null as key, null as type, null as outcome
   from written
  union all
-select null, key::text
+select null, key::text, null, null
   from logged
  where is_new
-   and customer_id is null`;
+   and customer_id is null
+ union all
+select null, null, type, outcome
+  from found`;
 }

@@ -71,7 +71,7 @@ export class IngestPipeline {
   /** The database for links. */
   #linking: Pick<Database, 'transaction'>;
   #deadlineMs: number;
-  /** What could not be written, by the key of each event. */
+  /** What could not be written, by customer. */
   #failed = new Map<string, CustomerDecision>();
 
   constructor(options: IngestPipelineOptions) {
@@ -99,9 +99,9 @@ export class IngestPipeline {
       onAttempt: (queue, size, tookMs) => this.#instrumentation.batchEnded(queue, size, tookMs),
       onNameRefused: ({ eventId }, err) =>
         logger.warn({ eventId, err }, 'stored without the plan name'),
-      onFailed: (decision) => {
-        for (const { event } of decision.events) this.#failed.set(event.key, decision);
-      },
+      onFoundTeam: (event) =>
+        this.#instrumentation.eventProcessed({ ...event, source: 'log', delayMs: null }),
+      onFailed: (decision) => this.#failed.set(decision.customer.customerId, decision),
     });
   }
 
@@ -121,7 +121,16 @@ export class IngestPipeline {
   readonly settle = async (
     customerId: string,
     operator: ActingOperator | null = null,
-  ): Promise<boolean> => (await this.#log.settle([customerId], operator)) > 0;
+  ): Promise<boolean> => {
+    try {
+      return await this.#log.settle(customerId, operator);
+    } catch (error) {
+      await this.#storeRefusedPlans(customerId, error);
+      throw error;
+    } finally {
+      this.#failed.delete(customerId);
+    }
+  };
 
   /** Whether an event that arrives now would be stored in time. */
   hasRoom(): boolean {
@@ -141,16 +150,17 @@ export class IngestPipeline {
   }
 
   async #ingestOne(event: ReceivedEvent, startedAtMs: number): Promise<IngestResult> {
+    const customerId = event.kind === 'unreadable' ? '' : event.subscription.customerId;
     try {
       const result = await this.#store(event);
       this.#report(event, result, performance.now() - startedAtMs);
       return result;
     } catch (error) {
       this.#instrumentation.eventFailed(error);
-      await this.#storeRefusedPlans(event, error);
+      await this.#storeRefusedPlans(customerId, error);
       throw error;
     } finally {
-      this.#failed.delete(event.key);
+      this.#failed.delete(customerId);
     }
   }
 
@@ -192,21 +202,21 @@ export class IngestPipeline {
     return teamIds.map((teamId) => applicationId(teamId, id.type));
   }
 
-  /** Stripe sends the event again; until it is stored, the teams that lack its plan are an issue. */
-  async #storeRefusedPlans(event: ReceivedEvent, error: unknown): Promise<void> {
-    const failed = this.#failed.get(event.key);
-    if (failed === undefined || event.kind === 'unreadable' || !canOthersSucceed(error)) return;
+  /** Stripe sends the event again, or the customer is settled again; until then, the teams that lack its plan are an issue. */
+  async #storeRefusedPlans(customerId: string, error: unknown): Promise<void> {
+    const failed = this.#failed.get(customerId);
+    if (failed === undefined || !canOthersSucceed(error)) return;
     const refusedBy = error instanceof DatabaseRefused ? error.constraint : null;
-    const { customer, teams } = failed;
+    const { customer, teams, changedBy } = failed;
     if (error instanceof DatabaseRefused) {
       error.teamIds = await this.#toIds(customer.teams.map(({ id }) => id));
     }
     const refused = teams.flatMap(({ team, plan }) =>
       plan === null
         ? []
-        : { teamId: team.id, customerId: customer.customerId, plan: team.plan, shouldBe: plan },
+        : { teamId: team.id, customerId, plan: team.plan, shouldBe: plan },
     );
-    this.#refusedPlans.add(refused, event.subscription.createdSeconds, refusedBy);
+    this.#refusedPlans.add(refused, changedBy.eventCreatedSeconds, refusedBy);
   }
 
   #report(event: ReceivedEvent, result: IngestResult, tookMs: number): void {

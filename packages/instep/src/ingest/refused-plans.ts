@@ -31,7 +31,7 @@ export class RefusedPlans {
   /** Returns immediately. A plan that can't be stored is added again when Stripe sends its event again. */
   add(
     refused: readonly Pick<FoundIssue, 'teamId' | 'customerId' | 'plan' | 'shouldBe'>[],
-    beganSeconds: number,
+    beganSeconds: number | null,
     refusedBy: string | null,
   ): void {
     for (const one of refused) {
