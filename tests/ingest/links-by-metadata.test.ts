@@ -146,8 +146,8 @@ describe.each(postgresServers)('with LINK_BY_METADATA on $name', (server) => {
       },
     });
     const results = await older([eventOf('active', 1_000)]);
-    // It had its outcome when the other instance linked its customer.
-    expect(results).toMatchObject([{ outcome: 'duplicate', teamIds: [teamId] }]);
+    // Its customer was settled by the other instance.
+    expect(results).toMatchObject([{ outcome: 'stale', teamIds: [teamId] }]);
     expect(await rowOf(teamId)).toEqual([customerId, 'trialing']);
   });
 

@@ -21,7 +21,8 @@ test('an event gives its team the plan, and leaves the log, the state and the ch
   const log = openLog(database);
   const event = sentEvent({ createdSeconds: 100 });
   const [result] = await log.ingest([event]);
-  expect(result).toEqual({ outcome: 'applied', teamIds: ['1'], keptTeamIds: [] });
+  const outcomes = { outcome: 'applied', loggedOutcome: 'applied' };
+  expect(result).toEqual({ ...outcomes, teamIds: ['1'], keptTeamIds: [] });
   expect(await query(TEAM)).toEqual([
     { sub: 'sub_1', product: 'prod_pro', name: 'Pro', status: 'active' },
   ]);

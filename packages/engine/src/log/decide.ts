@@ -67,6 +67,10 @@ export type EventDecision = {
   readonly deliveries: number;
 };
 
+type DecidedOutcomes = Pick<IngestResult, 'outcome' | 'loggedOutcome'>;
+
+const STALE: DecidedOutcomes = { outcome: 'stale', loggedOutcome: 'stale' };
+
 const LINKED = { cause: 'link', eventId: null, eventCreatedSeconds: null } as const;
 
 /** Decides on a customer's events, in the order of their arrival; also on none, to give its teams their plan. */
@@ -85,10 +89,10 @@ export function decide(
   let waiting = hasTeam ? null : customer.waiting;
   let isApplied = hasTeam && customer.waiting === 'plan';
 
-  function decideOn(event: ReceivedEvent): IngestResult['outcome'] {
+  function decideOn(event: ReceivedEvent): DecidedOutcomes {
     if (event.kind === 'unreadable') throw new RangeError('an unreadable event has no customer');
     const isUseless = event.kind === 'snapshot' && !hasTeam;
-    if (isUseless || isOutdated(state, event, known)) return 'stale';
+    if (isUseless || isOutdated(state, event, known)) return STALE;
     const found = known.find(event);
     if (found !== undefined) return repeat(event, found.key);
     const { state: after, outcome } = fold(
@@ -112,7 +116,7 @@ export function decide(
       isApplied = true;
       changedBy = changedByEvent(event);
     }
-    return decided.outcome;
+    return { outcome: decided.outcome, loggedOutcome: decided.outcome };
   }
 
   /** `known` lacks the logged events of a subscription that this batch has dropped. */
@@ -124,11 +128,12 @@ export function decide(
   }
 
   /** An event that is known changes nothing, unless it waited for a team. */
-  function repeat(event: ReceivedEvent, key: string): IngestResult['outcome'] {
+  function repeat(event: ReceivedEvent, key: string): DecidedOutcomes {
     const earlier = decisions.get(key);
     const logged = earlier ?? outcomes.get(key);
     const isParked = logged?.outcome === 'parked';
-    const outcome = isParked && hasTeam ? asLogged(logged.withTeam) : logged?.outcome;
+    const loggedOutcome =
+      isParked && hasTeam ? asLogged(logged.withTeam) : (logged?.outcome ?? 'stale');
     decisions.set(key, {
       ...(earlier ?? {
         event,
@@ -136,10 +141,10 @@ export function decide(
         isKnown: true,
         withTeam: hasTeam ? null : (logged?.withTeam ?? null),
       }),
-      outcome: outcome ?? 'stale',
+      outcome: loggedOutcome,
       deliveries: (earlier?.deliveries ?? 0) + deliveriesOf(event),
     });
-    return isParked && outcome !== undefined ? outcome : 'duplicate';
+    return { outcome: isParked ? loggedOutcome : 'duplicate', loggedOutcome };
   }
 
   const outcomesOfEvents = events.map(decideOn);
@@ -149,7 +154,7 @@ export function decide(
   const keptTeamIds = teams.flatMap(({ team, isKept }) => (isKept ? team.id : []));
   const access = accessFacts(state, options);
   return {
-    results: outcomesOfEvents.map((outcome) => ({ outcome, teamIds, keptTeamIds })),
+    results: outcomesOfEvents.map((outcomes) => ({ ...outcomes, teamIds, keptTeamIds })),
     decision: {
       ...{ customer, state, plan, access, waiting, teams, changedBy },
       accessRules: options,

@@ -56,6 +56,8 @@ export type TeamId = string;
 /** The outcome of an event, and the teams that have its customer. */
 export type IngestResult = {
   readonly outcome: LoggedOutcome | 'duplicate';
+  /** Its outcome in the log: that of a duplicate is its first delivery's. */
+  readonly loggedOutcome: LoggedOutcome;
   readonly teamIds: readonly TeamId[];
   /** The teams whose plan stays, because the application wrote it and nothing contradicts it. */
   readonly keptTeamIds: readonly TeamId[];

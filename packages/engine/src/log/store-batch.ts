@@ -70,7 +70,7 @@ export class BatchStore {
     for (const [index, { key }] of arrivals.get(null) ?? []) {
       // Of several in this batch, the first is the new one.
       const outcome = newKeys.delete(key) ? 'unreadable' : 'duplicate';
-      results[index] = { outcome, teamIds: [], keptTeamIds: [] };
+      results[index] = { outcome, loggedOutcome: 'unreadable', teamIds: [], keptTeamIds: [] };
     }
     return results;
   }

@@ -176,9 +176,9 @@ export class IngestPipeline {
     if (result === undefined) throw new RangeError('an event has no result');
     const isLinked = result.teamIds.length === 0 && (await this.#linkByMetadata(event));
     if (!isLinked) return await this.#resultOf(result);
-    // Now that its customer has a team, the event that was parked gets its outcome.
+    // Now that its customer has a team, the event that was parked gets its outcome, if another instance did not settle it.
     const [again = result] = await this.#log.ingest([{ ...event, source: 'log' }]);
-    return await this.#resultOf(again);
+    return await this.#resultOf({ ...again, outcome: again.loggedOutcome });
   }
 
   async #linkByMetadata(event: ReceivedEvent): Promise<boolean> {
