@@ -94,6 +94,20 @@ test('an event that can not be read is stored once, and fails no other', async (
   expect(await query(LOG)).toHaveLength(2);
 });
 
+test('an event keeps the outcome that a newer version gave it, if this one can not read it', async () => {
+  const { database, query } = await openEngineDatabase();
+  const log = openLog(database);
+  const read = sentEvent({ createdSeconds: null });
+  await log.ingest([read]);
+  const { key, eventId, type, body, receivedAtMs, source } = read;
+  const common = { key, eventId, type, body, receivedAtMs, source };
+  const [result] = await log.ingest([{ kind: 'unreadable', ...common }]);
+  expect(result?.outcome).toBe('duplicate');
+  expect(await query('select outcome, parked_outcome, deliveries from instep.events')).toEqual([
+    { outcome: 'parked', parked_outcome: 'applied', deliveries: 2 },
+  ]);
+});
+
 test('an event without `created` that comes again is a duplicate, whenever that is', async () => {
   const { database, query } = await openEngineDatabase();
   await query(`insert into teams (stripe_customer_id) values ('cus_1')`);

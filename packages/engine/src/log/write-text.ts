@@ -158,8 +158,9 @@ logged as (
    order by event.number
       on conflict (key) do update
      set deliveries = events.deliveries + excluded.deliveries,
-         outcome = excluded.outcome,
-         parked_outcome = excluded.parked_outcome
+         -- A newer version, which runs meanwhile, can have read what this one can't.
+         outcome = case when excluded.customer_id is null then events.outcome else excluded.outcome end,
+         parked_outcome = case when excluded.customer_id is null then events.parked_outcome else excluded.parked_outcome end
   -- Only a new row has no \`xmax\`.
   returning key, customer_id, xmax = 0 as is_new
 ), found as (
