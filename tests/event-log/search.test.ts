@@ -91,12 +91,14 @@ describe.each(postgresServers)('$name', (server) => {
   });
 
   test('uses indexes to prune', async () => {
-    const step = { afterPosition: 50_000, cutoffMs: START_MS };
+    const step = { afterPosition: 50_000, cutoffMs: START_MS + COUNT * 1_000 };
     const used = await indexesUsed(store.database, (explaining) => pruneEvents(explaining, step));
     // This table has one row.
     used.delete('all of pruning');
     // Where no customer has a state yet, no product has a name.
     used.delete('products_pkey');
+    // Nearly all customers have the same rules, so PostgreSQL 18 skips this first column as it likes.
+    used.delete('customers_by_access_rules');
     expect([...used].sort()).toEqual(['customers_pkey', 'events_of_customer', 'events_pkey']);
   });
 });

@@ -107,7 +107,8 @@ export async function pruneEvents(
        limit ${BATCH}`,
     values: [afterPosition, cutoff],
   });
-  const decidingSeconds = await readDecidingSeconds(query, examined);
+  const expired = examined.filter(({ isBefore }) => isBefore);
+  const decidingSeconds = await readDecidingSeconds(query, expired);
   // An event without `created` counts as created when it arrives, so only its row shows that it is a duplicate.
   const { count } = await onlyRow<{ count: number }>(query, {
     name: 'prune_events',
@@ -121,11 +122,10 @@ export async function pruneEvents(
                   where position = examined.position
                     for update skip locked
                ) as event
-         where event.received_at < $3
-           and (event.outcome = 'unreadable'
-                or event.outcome <> 'parked'
-                   and event.key >= '${FIRST_DATED_KEY}'
-                   and ${IS_NO_LONGER_NEEDED})
+         where event.outcome = 'unreadable'
+            or event.outcome <> 'parked'
+               and event.key >= '${FIRST_DATED_KEY}'
+               and ${IS_NO_LONGER_NEEDED}
       ), pruned as (
         delete from instep.events as event
          using prunable
@@ -138,9 +138,9 @@ export async function pruneEvents(
            and exists (select from prunable)
       )
       select count(*) as count from pruned`,
-    values: [examined.map(({ position }) => position), decidingSeconds, cutoff],
+    values: [expired.map(({ position }) => position), decidingSeconds, cutoff],
   });
-  const isEnd = examined.every(({ isBefore }) => !isBefore);
+  const isEnd = expired.length === 0;
   return { count, lastPosition: isEnd ? null : (examined.at(-1)?.position ?? null) };
 }
 
