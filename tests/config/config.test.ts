@@ -40,7 +40,6 @@ test('needs three secrets and has defaults for the rest', () => {
     logLevel: 'info',
     planSelection: 'newest',
     accessPolicy: { planSelection: 'newest', pastDueGraceMs: null, keepsPaused: false },
-    keepsPaused: false,
     linkByMetadata: null,
     eventRetentionMs: 90 * 24 * 60 * 60 * 1_000,
     planHistoryRetentionMs: 730 * 24 * 60 * 60 * 1_000,
