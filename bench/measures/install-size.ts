@@ -14,12 +14,14 @@ const BLOCK_BYTES = 512;
 export async function measureInstall(root: string): Promise<InstallSize> {
   const folder = mkdtempSync(join(tmpdir(), 'instep-bench-install-'));
   try {
-    const pack = ['pack', '--json', '--workspace=instep', '--pack-destination', folder];
+    const workspaces = ['--workspace=instep', '--workspace=instep-engine'];
+    const pack = ['pack', '--json', ...workspaces, '--pack-destination', folder];
     const { stdout } = await run('npm', pack, { cwd: root });
-    const [packed] = JSON.parse(stdout) as { filename: string }[];
+    const packed = JSON.parse(stdout) as { filename: string }[];
     writeFileSync(join(folder, 'package.json'), '{"private":true}');
     const install = ['install', '--ignore-scripts', '--no-audit', '--no-fund'];
-    await run('npm', [...install, join(folder, packed?.filename ?? '')], { cwd: folder });
+    const tarballs = packed.map(({ filename }) => join(folder, filename));
+    await run('npm', [...install, ...tarballs], { cwd: folder });
     const lock = readFileSync(join(folder, 'node_modules/.package-lock.json'), 'utf8');
     const { packages } = JSON.parse(lock) as { packages: Record<string, unknown> };
     return {

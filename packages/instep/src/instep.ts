@@ -66,8 +66,8 @@ export type HandlerMethods = {
   runMaintenance(budgetMs: number): Promise<void>;
   /**
    * Links the customer of a completed checkout to its team, and gives the team its plan at once: call it where
-   * Stripe redirects the browser to. One call to Stripe and one transaction; calling it again changes nothing,
-   * and a webhook can arrive at any moment. Resolves with the team's access, as `syncCustomer` does.
+   * Stripe redirects the browser to. It makes one call to Stripe; calling it again changes nothing, and a
+   * webhook can arrive at any moment. Resolves with the team's access, as `syncCustomer` does.
    *
    * @throws InstepError with one of the codes `CHECKOUT_NOT_COMPLETE`, `CHECKOUT_OF_ANOTHER_TEAM`,
    * `TEAM_HAS_ANOTHER_CUSTOMER`, `NOT_FOUND`, `STRIPE_UNAVAILABLE`, `DEADLINE_EXCEEDED` (after 5 s) or

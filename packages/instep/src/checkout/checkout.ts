@@ -67,8 +67,8 @@ const DEADLINE_MS = 5_000;
 const STRIPE_DEADLINE_MS = 2_500;
 
 /**
- * Links the customer of a completed checkout to its team, and gives the team the plan: one transaction after
- * one call to Stripe. It is idempotent, and a webhook can arrive before, after or at the same time.
+ * Links the customer of a completed checkout to its team, and gives the team the plan, after one call to Stripe. It is
+ * idempotent, and a webhook can arrive before, after or at the same time.
  *
  * @throws SyncFailed, DeadlineExceeded after 5 s, or an error of the database; calling it again can complete it
  */

@@ -132,7 +132,7 @@ type RebuildOptions = { team?: ApplicationId; dryRun?: boolean } & Json;
 export function rebuildCommand(): Command {
   const command = createCommand(
     'rebuild',
-    'replay the whole event log, and repair teams that differ from the result',
+    'fold the whole event log, and repair teams that differ from the result',
     'TEAM_PLAN=best instep rebuild --dry-run',
   )
     .option('--team <id>', 'only this team', applicationId)

@@ -212,9 +212,7 @@ export class IngestPipeline {
       error.teamIds = await this.#toIds(customer.teams.map(({ id }) => id));
     }
     const refused = teams.flatMap(({ team, plan }) =>
-      plan === null
-        ? []
-        : { teamId: team.id, customerId, plan: team.plan, shouldBe: plan },
+      plan === null ? [] : { teamId: team.id, customerId, plan: team.plan, shouldBe: plan },
     );
     this.#refusedPlans.add(refused, changedBy.eventCreatedSeconds, refusedBy);
   }

@@ -143,14 +143,14 @@ function createSeries(registers: Registry[]) {
     }),
     batchSizes: new Histogram({
       name: 'instep_batch_events',
-      help: 'Events in one transaction, by queue.',
+      help: 'Events in one batch, by queue.',
       labelNames: ['queue'],
       buckets: [1, 2, 5, 10, 20, 50, 100, 200, 500],
       registers,
     }),
     batchDurations: new Histogram({
       name: 'instep_batch_duration_seconds',
-      help: 'Duration of the transactions that process events, by queue.',
+      help: 'Duration of the batches of events, by queue.',
       labelNames: ['queue'],
       buckets: [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5],
       registers,

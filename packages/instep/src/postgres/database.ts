@@ -95,7 +95,7 @@ class PooledDatabase implements Database {
   #setLocally: string;
   /** The timeout of a connection's session, where it is not that of all statements. */
   #sessionTimeoutsMs = new WeakMap<pg.PoolClient, number>();
-  /** The last statement of each connection that does not pipeline. */
+  /** The last statement of each connection: the next one waits for it. */
   #lastStatements = new WeakMap<pg.PoolClient, Promise<unknown>>();
 
   constructor(options: DatabaseOptions) {

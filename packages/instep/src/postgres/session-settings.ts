@@ -1,5 +1,4 @@
-// What Instep sets in a session, and how results are parsed that depend on it: for pools.ts, database.ts and round-
-// trip.ts.
+// What Instep sets in a session, and how results are parsed that depend on it: for database.ts.
 
 import pg from 'pg';
 

@@ -1,4 +1,4 @@
-// What makes two events the same one: the key under which an event is logged (core/event-key-layout.ts has its layout).
+// What makes two events the same one: the key under which an event is logged (the engine's rule/event-key-layout.ts has its layout).
 
 import { hash } from 'node:crypto';
 import { formatEventKey, type KeyRange, tieGroupRangeOf } from 'instep-engine';
