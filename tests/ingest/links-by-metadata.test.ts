@@ -147,7 +147,7 @@ describe.each(postgresServers)('with LINK_BY_METADATA on $name', (server) => {
     });
     const results = await older([eventOf('active', 1_000)]);
     // Its customer was settled by the other instance.
-    expect(results).toMatchObject([{ outcome: 'stale', teamIds: [teamId] }]);
+    expect(results).toMatchObject([{ outcome: 'applied', teamIds: [teamId] }]);
     expect(await rowOf(teamId)).toEqual([customerId, 'trialing']);
   });
 

@@ -1,6 +1,6 @@
 import { DatabaseBusy } from 'instep-engine';
 import { EventQueues } from 'instep-engine/src/log/event-queues.ts';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 
 type Event = { readonly customer: string };
 
@@ -53,12 +53,24 @@ test('a batch that times out because it is large lowers the limit of the queue',
 test.each(['fails', 'is slow'])(
   'the customers of a batch that %s have events of their own until one was fast',
   async (end) => {
+    // A pause that takes longer on a busy machine would be a slow batch.
+    vi.useFakeTimers({ toFake: ['setTimeout', 'setImmediate', 'performance'] });
+    onTestFinished(() => void vi.useRealTimers());
     let areBatchesSlow = true;
     const { queues, batches } = open(async (events) => {
       if (!areBatchesSlow || events.length === 1) return;
       await (end === 'fails' ? failIf(true) : pauseFor(SLOW_MS));
     });
-    const add = () => Promise.all(['first', 'a', 'b'].map((customer) => queues.add({ customer })));
+    const add = async () => {
+      const added = ['first', 'a', 'b'].map((customer) => queues.add({ customer }));
+      let areStored = false;
+      const stored = Promise.all(added).then(() => {
+        areStored = true;
+      });
+      // Not all that they wait for is a timer.
+      while (!areStored) await vi.runAllTimersAsync();
+      await stored;
+    };
     await add();
     const alone = [['a'], ['b']];
     const tried = [['first'], ['a', 'b']];

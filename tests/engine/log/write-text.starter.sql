@@ -202,8 +202,9 @@ logged as (
    order by event.number
       on conflict (key) do update
      set deliveries = events.deliveries + excluded.deliveries,
-         outcome = excluded.outcome,
-         parked_outcome = excluded.parked_outcome
+         -- A newer version, which runs meanwhile, can have read what this one can't.
+         outcome = case when excluded.customer_id is null then events.outcome else excluded.outcome end,
+         parked_outcome = case when excluded.customer_id is null then events.parked_outcome else excluded.parked_outcome end
   -- Only a new row has no `xmax`.
   returning key, customer_id, xmax = 0 as is_new
 ), found as (
@@ -215,6 +216,7 @@ logged as (
      and events.customer_id = written.customer_id
      and events.outcome = 'parked'
      and events.key <> all ($7::uuid[])
+  returning events.type, events.outcome
 ),
 
 -- The teams, and the outbox.
@@ -280,10 +282,13 @@ planned as (
                  provider_subscription_id_after)
          end
 )
-select customer_id, null as key
+select customer_id, null as key, null as type, null as outcome
   from written
  union all
-select null, key::text
+select null, key::text, null, null
   from logged
  where is_new
    and customer_id is null
+ union all
+select null, null, type, outcome
+  from found
