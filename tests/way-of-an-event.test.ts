@@ -1,13 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { Session } from 'node:inspector/promises';
-import { readConfig } from 'instep/src/config/config.ts';
+import { createLogger, listen, type RunningServer, readConfig } from 'instep';
 import { openService, type Service } from 'instep/src/instep.ts';
-import { addTeam } from 'instep/src/postgres/statements/teams.ts';
-import { createLogger } from 'instep/src/runtime/logging.ts';
-import { listen, type RunningServer } from 'instep/src/server/listener.ts';
-import { WEBHOOK_PATH } from 'instep/src/server/webhook.ts';
-import { signWebhook } from 'instep/src/testing/stripe-objects.ts';
+import { signWebhook } from 'instep/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { addTeam } from './support/internals/rows.ts';
+import { WEBHOOK_PATH } from './support/internals/server.ts';
 import { createMigratedDatabase } from './support/postgres/test-database.ts';
 import { SETTINGS } from './support/process/instep-process.ts';
 import { WEBHOOK_SECRET } from './support/secrets/test-secrets.ts';

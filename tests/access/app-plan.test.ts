@@ -7,10 +7,10 @@ import {
   perform,
   type ReconciliationIssue,
 } from 'instep/operate';
-import { readAccess } from 'instep/src/access/team-access.ts';
-import { performOne } from 'instep/src/operate/perform.ts';
-import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { readAccess } from '../support/internals/access.ts';
+import { performOne } from '../support/internals/operations.ts';
+import { addTeam, readTeam } from '../support/internals/rows.ts';
 import { createJobsWithoutStripe } from '../support/service/jobs-without-stripe.ts';
 import { eventBody, received } from '../support/stripe/events.ts';
 import { openAccount } from '../support/stripe/reconciled-account.ts';

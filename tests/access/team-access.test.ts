@@ -1,11 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { readAccess, storePolicy, type TeamAccess } from 'instep/src/access/team-access.ts';
-import type { ApplicationId } from 'instep/src/application.ts';
-import type { AccessPolicy } from 'instep/src/config/config.ts';
-import { makeAccessView } from 'instep/src/postgres/access-view.ts';
-import { recognizeTables } from 'instep/src/postgres/tables/recognize-tables.ts';
+import type { ApplicationId, TeamAccess } from 'instep';
 import type { PlanSelection } from 'instep-engine';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { makeAccessView, readAccess, storePolicy } from '../support/internals/access.ts';
+import { recognizeTables } from '../support/internals/database.ts';
+import type { AccessPolicy } from '../support/internals/server.ts';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { openWholePipeline } from '../support/service/pipelines.ts';

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { createHandler, type FetchHandler, type HandlerOptions, readConfig } from 'instep';
 import { createNextHandlers } from 'instep/next';
 import { createNodeHandler, type FastifyHost, fastifyInstep, type NodeHandler } from 'instep/node';
-import { signWebhook } from 'instep/src/testing/stripe-objects.ts';
+import { signWebhook } from 'instep/testing';
 import { beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { connect, createEmptyDatabase } from '../support/postgres/test-database.ts';
 import { SETTINGS } from '../support/process/instep-process.ts';

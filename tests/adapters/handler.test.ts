@@ -1,16 +1,15 @@
 import {
   createHandler,
+  createLogger,
   type FetchHandler,
   type HandlerOptions,
-} from 'instep/src/adapters/handler.ts';
-import { readConfig } from 'instep/src/config/config.ts';
-import type { Database } from 'instep/src/postgres/database.ts';
-import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
-import { addUser } from 'instep/src/postgres/statements/users.ts';
-import { createLogger } from 'instep/src/runtime/logging.ts';
-import { signWebhook } from 'instep/src/testing/stripe-objects.ts';
+  readConfig,
+} from 'instep';
+import { signWebhook } from 'instep/testing';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import type { Database } from '../support/internals/database.ts';
+import { addTeam, addUser, readTeam } from '../support/internals/rows.ts';
 import { startProxy } from '../support/network/tcp-proxy.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { SETTINGS } from '../support/process/instep-process.ts';

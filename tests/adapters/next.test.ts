@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import * as instep from 'instep/next';
 import { createNextHandlers, type NextHandlers } from 'instep/next';
-import type { Database } from 'instep/src/postgres/database.ts';
-import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
-import { signWebhook } from 'instep/src/testing/stripe-objects.ts';
+import { signWebhook } from 'instep/testing';
 import { beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import type { Database } from '../support/internals/database.ts';
+import { addTeam, readTeam } from '../support/internals/rows.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { SETTINGS } from '../support/process/instep-process.ts';
 import { WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';

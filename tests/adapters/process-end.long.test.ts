@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { startFakeStripeApi } from 'instep/src/testing/fake-stripe-api.ts';
+import { startFakeStripeApi } from 'instep/testing';
 import { expect, test } from 'vitest';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { SETTINGS } from '../support/process/instep-process.ts';

@@ -1,4 +1,4 @@
-import { readSession } from 'instep/src/sessions/token.ts';
+import { readSession } from 'instep';
 import { expect, test, vi } from 'vitest';
 import { AUTH_SECRET } from '../support/secrets/test-secrets.ts';
 import { sessionCookie } from '../support/service/session-cookie.ts';

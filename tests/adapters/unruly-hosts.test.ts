@@ -1,10 +1,9 @@
 import { EventEmitter, once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createHandler } from 'instep';
+import { createHandler, createLogger } from 'instep';
 import { createNodeHandler, type NodeHandler } from 'instep/node';
-import { createLogger } from 'instep/src/runtime/logging.ts';
-import { signWebhook } from 'instep/src/testing/stripe-objects.ts';
+import { signWebhook } from 'instep/testing';
 import { afterEach, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { openConnection } from '../support/network/raw-connection.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';

@@ -1,11 +1,11 @@
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { SignatureVerifier } from 'instep/src/stripe/signature.ts';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Job, Requests } from '../../bench/load/job.ts';
 import { prepareRequests } from '../../bench/load/outgoing.ts';
 import { runJob } from '../../bench/load/run-job.ts';
 import { contentOf } from '../../bench/load/subscription-event.ts';
+import { SignatureVerifier } from '../support/internals/stripe.ts';
 import { WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
 
 const TEAMS = 100;

@@ -1,4 +1,4 @@
-import type { ApplicationId } from 'instep/src/application.ts';
+import type { ApplicationId } from 'instep';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { useBrowsedInstep } from '../support/browser/browsed-instep.ts';
 import {

@@ -1,4 +1,4 @@
-import type { ApplicationId } from 'instep/src/application.ts';
+import type { ApplicationId } from 'instep';
 import type { Page } from 'playwright-core';
 import { beforeAll, expect, test } from 'vitest';
 import { useBrowsedInstep } from '../support/browser/browsed-instep.ts';

@@ -1,8 +1,8 @@
-import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import type { Page } from 'playwright-core';
 import { afterEach, beforeAll, expect, test } from 'vitest';
 import { expectText, useBrowser } from '../support/browser/browser.ts';
 import { type ConsoleService, openConsole } from '../support/browser/console-pages.ts';
+import { addTeam } from '../support/internals/rows.ts';
 import { type Behavior, startProxy, type TcpProxy } from '../support/network/tcp-proxy.ts';
 import { connect, createDatabase } from '../support/postgres/test-database.ts';
 import { recordComparison } from '../support/service/comparison.ts';

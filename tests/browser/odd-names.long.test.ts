@@ -1,8 +1,8 @@
-import type { ApplicationId } from 'instep/src/application.ts';
-import { addTeam } from 'instep/src/postgres/statements/teams.ts';
+import type { ApplicationId } from 'instep';
 import { expect, test } from 'vitest';
 import { expectText, overhang, PHONE, useBrowser } from '../support/browser/browser.ts';
 import { openConsole } from '../support/browser/console-pages.ts';
+import { addTeam } from '../support/internals/rows.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 
 const browser = useBrowser();

@@ -1,7 +1,7 @@
-import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { beforeAll, expect, test } from 'vitest';
 import { overhang, PHONE, useBrowser } from '../support/browser/browser.ts';
 import { type ConsoleService, openConsole } from '../support/browser/console-pages.ts';
+import { addTeam } from '../support/internals/rows.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
 import { receivedEvent } from '../support/stripe/events.ts';

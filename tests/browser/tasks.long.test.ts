@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises';
+import { createLogger } from 'instep';
 import { perform } from 'instep/operate';
-import { createContext } from 'instep/src/operate/context.ts';
-import { addTeam } from 'instep/src/postgres/statements/teams.ts';
-import { createLogger } from 'instep/src/runtime/logging.ts';
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { expectText, useBrowser } from '../support/browser/browser.ts';
 import { type ConsoleService, openConsole } from '../support/browser/console-pages.ts';
+import { createContext } from '../support/internals/operations.ts';
+import { addTeam } from '../support/internals/rows.ts';
 import { startProxy, type TcpProxy } from '../support/network/tcp-proxy.ts';
 import { connect, createDatabase } from '../support/postgres/test-database.ts';
 import { recordComparison } from '../support/service/comparison.ts';

@@ -1,13 +1,10 @@
 import fc from 'fast-check';
+import type { ApplicationId, CompleteCheckoutRequest } from 'instep';
 import { openContext } from 'instep/operate';
-import type { ApplicationId } from 'instep/src/application.ts';
-import { type CompleteCheckoutRequest, completeCheckout } from 'instep/src/checkout/checkout.ts';
-import { addTeam } from 'instep/src/postgres/statements/teams.ts';
-import {
-  type CheckoutSessionFields,
-  createCheckoutSession,
-} from 'instep/src/testing/stripe-objects.ts';
+import { completeCheckout } from 'instep/src/checkout/checkout.ts';
+import { type CheckoutSessionFields, createCheckoutSession } from 'instep/testing';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { addTeam } from '../support/internals/rows.ts';
 import { lockTeam, whileHeld } from '../support/postgres/locks.ts';
 import { eventBody, received } from '../support/stripe/events.ts';
 import { openAccount } from '../support/stripe/reconciled-account.ts';

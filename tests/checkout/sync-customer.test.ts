@@ -1,10 +1,9 @@
-import { createHandler } from 'instep/src/adapters/handler.ts';
+import { createHandler, createLogger } from 'instep';
 import { syncCustomer } from 'instep/src/checkout/checkout.ts';
-import { addTeam } from 'instep/src/postgres/statements/teams.ts';
-import { createLogger } from 'instep/src/runtime/logging.ts';
-import { createCheckoutSession } from 'instep/src/testing/stripe-objects.ts';
+import { createCheckoutSession } from 'instep/testing';
 import { DeadlineExceeded } from 'instep-engine';
 import { afterAll, beforeEach, expect, test } from 'vitest';
+import { addTeam } from '../support/internals/rows.ts';
 import { SETTINGS } from '../support/process/instep-process.ts';
 import { eventBody, received } from '../support/stripe/events.ts';
 import { openAccount } from '../support/stripe/reconciled-account.ts';

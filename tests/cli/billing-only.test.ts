@@ -1,5 +1,5 @@
 import type { Check } from 'instep/src/doctor/check.ts';
-import { signWebhook } from 'instep/src/testing/stripe-objects.ts';
+import { signWebhook } from 'instep/testing';
 import { beforeAll, expect, test } from 'vitest';
 import { connect, createEmptyDatabase } from '../support/postgres/test-database.ts';
 import { freePort } from '../support/process/free-port.ts';

@@ -1,6 +1,6 @@
-import { addTeam } from 'instep/src/postgres/statements/teams.ts';
-import { createCheckoutSession } from 'instep/src/testing/stripe-objects.ts';
+import { createCheckoutSession } from 'instep/testing';
 import { expect, test } from 'vitest';
+import { addTeam } from '../support/internals/rows.ts';
 import { untilWaiting, whileHeld } from '../support/postgres/locks.ts';
 import { runInstep, spawnInstep } from '../support/process/instep-process.ts';
 import { openAccount } from '../support/stripe/reconciled-account.ts';

@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { secretKeys, verifySession } from 'instep/src/sessions/token.ts';
 import { expect, test } from 'vitest';
+import { secretKeys, verifySession } from '../support/internals/sessions.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import {
   createFolder,

@@ -1,4 +1,4 @@
-import type { ApplicationId } from 'instep/src/application.ts';
+import type { ApplicationId } from 'instep';
 import { beforeAll, expect, test } from 'vitest';
 import { jsonLines, useLog } from '../support/service/log-service.ts';
 import { someOf } from '../support/test-length.ts';

@@ -1,5 +1,5 @@
-import { readTeam } from 'instep/src/postgres/statements/teams.ts';
 import { expect, test } from 'vitest';
+import { readTeam } from '../support/internals/rows.ts';
 import { runInstep } from '../support/process/instep-process.ts';
 import { jsonLines, useLog } from '../support/service/log-service.ts';
 

@@ -1,7 +1,7 @@
-import type { ApplicationId } from 'instep/src/application.ts';
-import { readTeam } from 'instep/src/postgres/statements/teams.ts';
-import { SNAPSHOT_TYPE } from 'instep/src/stripe/parse-event.ts';
+import type { ApplicationId } from 'instep';
+import { SNAPSHOT_TYPE } from 'instep/operate';
 import { expect, test } from 'vitest';
+import { readTeam } from '../support/internals/rows.ts';
 import { jsonLines, useLog } from '../support/service/log-service.ts';
 import { eventBody } from '../support/stripe/events.ts';
 

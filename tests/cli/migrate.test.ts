@@ -1,5 +1,5 @@
-import { MIGRATIONS } from 'instep/src/postgres/migrations.ts';
 import { expect, test } from 'vitest';
+import { MIGRATIONS } from '../support/internals/database.ts';
 import { connect, createEmptyDatabase, migrateByNewer } from '../support/postgres/test-database.ts';
 import { runInstep, SETTINGS } from '../support/process/instep-process.ts';
 import { someOf } from '../support/test-length.ts';

@@ -1,4 +1,4 @@
-import type { ApplicationId } from 'instep/src/application.ts';
+import type { ApplicationId } from 'instep';
 import { expect, test } from 'vitest';
 import { runInstep } from '../support/process/instep-process.ts';
 import { useService } from '../support/service/contract-service.ts';

@@ -1,6 +1,6 @@
-import type { ApplicationId } from 'instep/src/application.ts';
-import { readTeam } from 'instep/src/postgres/statements/teams.ts';
+import type { ApplicationId } from 'instep';
 import { afterEach, expect, test } from 'vitest';
+import { readTeam } from '../support/internals/rows.ts';
 import { startInstep } from '../support/process/instep-process.ts';
 import { useLog } from '../support/service/log-service.ts';
 

@@ -1,5 +1,5 @@
-import { migrate } from 'instep/src/postgres/migrate.ts';
 import { beforeAll, expect, test } from 'vitest';
+import { migrate } from '../support/internals/database.ts';
 import { startProxy } from '../support/network/tcp-proxy.ts';
 import {
   connect,

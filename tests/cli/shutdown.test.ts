@@ -1,4 +1,4 @@
-import { signWebhook } from 'instep/src/testing/stripe-objects.ts';
+import { signWebhook } from 'instep/testing';
 import { expect, test } from 'vitest';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { SETTINGS, spawnInstep, startInstep } from '../support/process/instep-process.ts';

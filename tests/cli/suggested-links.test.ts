@@ -1,6 +1,6 @@
-import type { ApplicationId } from 'instep/src/application.ts';
-import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
+import type { ApplicationId } from 'instep';
 import { expect, test } from 'vitest';
+import { addTeam, readTeam } from '../support/internals/rows.ts';
 import { API_KEY } from '../support/secrets/test-secrets.ts';
 import { useLog } from '../support/service/log-service.ts';
 import { eventBody } from '../support/stripe/events.ts';

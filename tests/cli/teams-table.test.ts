@@ -1,4 +1,4 @@
-import { signWebhook } from 'instep/src/testing/stripe-objects.ts';
+import { signWebhook } from 'instep/testing';
 import { expect, onTestFinished, test } from 'vitest';
 import { connect, createEmptyDatabase } from '../support/postgres/test-database.ts';
 import { runInstep, SETTINGS, startInstep } from '../support/process/instep-process.ts';

@@ -1,5 +1,5 @@
-import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
 import { afterAll, expect, test } from 'vitest';
+import { addTeam, readTeam } from '../support/internals/rows.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { runInstep } from '../support/process/instep-process.ts';
 import { API_KEY } from '../support/secrets/test-secrets.ts';

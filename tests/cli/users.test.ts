@@ -1,5 +1,5 @@
-import { addUser } from 'instep/src/postgres/statements/users.ts';
 import { afterAll, expect, test } from 'vitest';
+import { addUser } from '../support/internals/rows.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { runInstep } from '../support/process/instep-process.ts';
 

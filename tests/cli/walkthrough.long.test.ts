@@ -1,5 +1,4 @@
-import { type FakeStripeApi, startFakeStripeApi } from 'instep/src/testing/fake-stripe-api.ts';
-import { createSubscriptionEvent } from 'instep/src/testing/stripe-objects.ts';
+import { createSubscriptionEvent, type FakeStripeApi, startFakeStripeApi } from 'instep/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createMigratedDatabase } from '../support/postgres/test-database.ts';
 import {

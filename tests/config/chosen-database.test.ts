@@ -1,5 +1,6 @@
-import { ConfigInvalid, describeDatabase, readDatabaseConfig } from 'instep/src/config/config.ts';
+import { ConfigInvalid } from 'instep';
 import { expect, test } from 'vitest';
+import { describeDatabase, readDatabaseConfig } from '../support/internals/server.ts';
 
 const EMBEDDED = { address: null };
 

@@ -1,17 +1,15 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { ConfigInvalid, type Environment, readConfig } from 'instep';
+import { problemText } from 'instep/src/config/environment.ts';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import {
-  ConfigInvalid,
-  type Environment,
   readAuthSecrets,
-  readConfig,
   readDatabaseConfig,
   readWebhookTarget,
   weakSecrets,
-} from 'instep/src/config/config.ts';
-import { problemText } from 'instep/src/config/environment.ts';
-import { describe, expect, onTestFinished, test } from 'vitest';
+} from '../support/internals/server.ts';
 
 const REQUIRED = {
   STRIPE_SECRET_KEY: 'sk_test_1',

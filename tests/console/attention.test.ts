@@ -1,14 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import type { ApplicationId } from 'instep/src/application.ts';
-import { deleteDismissedEvents } from 'instep/src/event-log/dismiss.ts';
-import { rebuild } from 'instep/src/event-log/rebuild.ts';
-import { reconcile } from 'instep/src/maintenance/reconcile/reconcile.ts';
-import { addTeam } from 'instep/src/postgres/statements/teams.ts';
-import { createLogger } from 'instep/src/runtime/logging.ts';
-import { createStripeApi } from 'instep/src/stripe/api.ts';
+import { type ApplicationId, createLogger } from 'instep';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { openConsole, type Shown } from '../support/browser/console-pages.ts';
 import { fieldsOf } from '../support/browser/forms.ts';
+import { deleteDismissedEvents, rebuild, reconcile } from '../support/internals/repair.ts';
+import { addTeam } from '../support/internals/rows.ts';
+import { createStripeApi } from '../support/internals/stripe.ts';
 import { API_KEY } from '../support/secrets/test-secrets.ts';
 import { eventBody, received } from '../support/stripe/events.ts';
 import { openAccount } from '../support/stripe/reconciled-account.ts';

@@ -1,8 +1,8 @@
 import type { ApplicationId } from 'instep/operate';
-import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
 import { beforeEach, expect, test } from 'vitest';
 import { openConsole } from '../support/browser/console-pages.ts';
 import { fieldsOf } from '../support/browser/forms.ts';
+import { addTeam, readTeam } from '../support/internals/rows.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
 import { eventBody, received } from '../support/stripe/events.ts';

@@ -1,6 +1,6 @@
-import { readPositionSince } from 'instep/src/event-log/event-rows.ts';
 import { expect, test } from 'vitest';
 import { openConsole } from '../support/browser/console-pages.ts';
+import { readPositionSince } from '../support/internals/repair.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { indexesUsed } from '../support/stripe/plans.ts';
 

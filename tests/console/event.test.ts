@@ -1,7 +1,7 @@
-import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { describe, expect, test } from 'vitest';
 import { type ConsoleService, openConsole } from '../support/browser/console-pages.ts';
 import { fieldsTo } from '../support/browser/forms.ts';
+import { addTeam } from '../support/internals/rows.ts';
 import { eventBody, received } from '../support/stripe/events.ts';
 import { openAccount } from '../support/stripe/reconciled-account.ts';
 

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
-import type { ApplicationId } from 'instep/src/application.ts';
-import { addTeam } from 'instep/src/postgres/statements/teams.ts';
-import type { SubscriptionEventFields } from 'instep/src/testing/stripe-objects.ts';
+import type { ApplicationId } from 'instep';
+import type { SubscriptionEventFields } from 'instep/testing';
 import { describe, expect, test } from 'vitest';
 import { openConsole } from '../support/browser/console-pages.ts';
+import { addTeam } from '../support/internals/rows.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
 import { eventBody, received } from '../support/stripe/events.ts';

@@ -1,15 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { createHandler } from 'instep';
-import { FailedJobs } from 'instep/src/maintenance/failed-jobs.ts';
-import { createReconcileJob, reconcile } from 'instep/src/maintenance/reconcile/reconcile.ts';
-import { startMaintenance } from 'instep/src/maintenance/worker.ts';
-import { setCustomer } from 'instep/src/postgres/statements/lock-teams.ts';
-import { addTeam } from 'instep/src/postgres/statements/teams.ts';
-import { createLogger } from 'instep/src/runtime/logging.ts';
-import { createStripeApi } from 'instep/src/stripe/api.ts';
+import { createHandler, createLogger } from 'instep';
 import { signWebhook } from 'instep/testing';
 import { beforeEach, expect, test } from 'vitest';
 import { openConsole } from '../support/browser/console-pages.ts';
+import {
+  createReconcileJob,
+  FailedJobs,
+  reconcile,
+  startMaintenance,
+} from '../support/internals/repair.ts';
+import { addTeam, setCustomer } from '../support/internals/rows.ts';
+import { createStripeApi } from '../support/internals/stripe.ts';
 import { SETTINGS } from '../support/process/instep-process.ts';
 import { API_KEY, WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
 import { openAskingJob, passTime } from '../support/service/asking-job.ts';

@@ -1,9 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createHandler } from 'instep';
-import type { Database } from 'instep/src/postgres/database.ts';
-import { addTeam } from 'instep/src/postgres/statements/teams.ts';
-import { createLogger } from 'instep/src/runtime/logging.ts';
+import { createHandler, createLogger } from 'instep';
 import {
   type ConsoleOptions,
   type ConsoleUser,
@@ -11,6 +8,8 @@ import {
   toNodeListener,
 } from 'instep-console';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import type { Database } from '../support/internals/database.ts';
+import { addTeam } from '../support/internals/rows.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { SETTINGS } from '../support/process/instep-process.ts';
 import { csrfIn } from '../support/service/console-service.ts';

@@ -1,10 +1,10 @@
+import { createLogger } from 'instep';
 import type { IssueCode } from 'instep/operate';
-import type { Ingest } from 'instep/src/ingest/pipeline.ts';
-import { FailedJobs } from 'instep/src/maintenance/failed-jobs.ts';
-import { createLogger } from 'instep/src/runtime/logging.ts';
 import { DatabaseBusy } from 'instep-engine';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { openConsole } from '../support/browser/console-pages.ts';
+import type { Ingest } from '../support/internals/ingest.ts';
+import { FailedJobs } from '../support/internals/repair.ts';
 import { recordComparison } from '../support/service/comparison.ts';
 import { useConsole } from '../support/service/console-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';

@@ -1,5 +1,5 @@
-import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { addTeam } from '../support/internals/rows.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { SHARED_TOKEN, VIEWER_TOKEN } from '../support/secrets/test-secrets.ts';
 import { csrfIn, type Operator, useConsole } from '../support/service/console-service.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ApplicationId } from 'instep/src/application.ts';
+import type { ApplicationId } from 'instep';
 import { describe, expect, test } from 'vitest';
 import { type ConsoleService, openConsole } from '../support/browser/console-pages.ts';
 import { openAccount } from '../support/stripe/reconciled-account.ts';

@@ -1,6 +1,6 @@
-import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { expect, test } from 'vitest';
 import { openConsole } from '../support/browser/console-pages.ts';
+import { addTeam } from '../support/internals/rows.ts';
 import { connect, createDatabase } from '../support/postgres/test-database.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
 import { receivedEvent } from '../support/stripe/events.ts';

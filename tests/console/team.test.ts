@@ -1,8 +1,8 @@
-import type { ApplicationId } from 'instep/src/application.ts';
-import { addTeam } from 'instep/src/postgres/statements/teams.ts';
+import type { ApplicationId } from 'instep';
 import { describe, expect, test } from 'vitest';
 import { openConsole } from '../support/browser/console-pages.ts';
 import { fieldsOf, fieldsTo } from '../support/browser/forms.ts';
+import { addTeam } from '../support/internals/rows.ts';
 import { eventBody, received } from '../support/stripe/events.ts';
 import { openAccount } from '../support/stripe/reconciled-account.ts';
 

@@ -1,8 +1,7 @@
-import type { ApplicationId } from 'instep/src/application.ts';
-import { readCustomerIdsOf } from 'instep/src/postgres/statements/customers.ts';
-import { addTeam } from 'instep/src/postgres/statements/teams.ts';
+import type { ApplicationId } from 'instep';
 import { describe, expect, test } from 'vitest';
 import { openConsole } from '../support/browser/console-pages.ts';
+import { addTeam, readCustomerIdsOf } from '../support/internals/rows.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
 import { receivedEvent } from '../support/stripe/events.ts';

@@ -1,5 +1,5 @@
-import type { ApplicationId } from 'instep/src/application.ts';
-import { signWebhook } from 'instep/src/testing/stripe-objects.ts';
+import type { ApplicationId } from 'instep';
+import { signWebhook } from 'instep/testing';
 import { expect, test } from 'vitest';
 import { runInstep, SETTINGS } from '../support/process/instep-process.ts';
 import { useService } from '../support/service/contract-service.ts';

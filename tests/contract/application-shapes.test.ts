@@ -1,7 +1,7 @@
-import type { ApplicationId } from 'instep/src/application.ts';
-import type { Database } from 'instep/src/postgres/database.ts';
-import { signWebhook } from 'instep/src/testing/stripe-objects.ts';
+import type { ApplicationId } from 'instep';
+import { signWebhook } from 'instep/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Database } from '../support/internals/database.ts';
 import { connect, createEmptyDatabase } from '../support/postgres/test-database.ts';
 import { type InstepProcess, runInstep, startInstep } from '../support/process/instep-process.ts';
 import { AUTH_SECRET, WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';

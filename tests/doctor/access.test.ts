@@ -1,5 +1,5 @@
-import { reportOtherPolicy } from 'instep/src/access/team-access.ts';
 import { expect, test } from 'vitest';
+import { reportOtherPolicy } from '../support/internals/access.ts';
 import { openExaminedAccount } from '../support/stripe/examined-account.ts';
 
 async function openAccount() {

@@ -1,7 +1,6 @@
-import { createHandler } from 'instep';
-import { createLogger } from 'instep/src/runtime/logging.ts';
-import { issueSession } from 'instep/src/sessions/token.ts';
+import { createHandler, createLogger } from 'instep';
 import { describe, expect, test } from 'vitest';
+import { issueSession } from '../support/internals/sessions.ts';
 import { AUTH_SECRET } from '../support/secrets/test-secrets.ts';
 import { eventBody } from '../support/stripe/events.ts';
 import { issuesOf, openExaminedAccount } from '../support/stripe/examined-account.ts';

@@ -1,4 +1,4 @@
-import type { ApiObject } from 'instep/src/testing/fake-stripe-api.ts';
+import type { ApiObject } from 'instep/testing';
 import { describe, expect, test } from 'vitest';
 import { createMigratedDatabase } from '../support/postgres/test-database.ts';
 import {

@@ -1,7 +1,6 @@
-import type { EventFilter } from 'instep/src/event-log/event-rows.ts';
-import { type PageOfEvents, readPageOfEvents } from 'instep/src/event-log/search.ts';
-import type { PageStart } from 'instep/src/postgres/examine.ts';
+import type { EventFilter, PageOfEvents, PageStart } from 'instep/operate';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { readPageOfEvents } from '../support/internals/repair.ts';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 

@@ -1,13 +1,6 @@
-import type { EventRow } from 'instep/src/event-log/event-rows.ts';
-import {
-  type Explanation,
-  explainLog,
-  type LogContext,
-  parseLog,
-} from 'instep/src/event-log/explain.ts';
-import { reasonText } from 'instep/src/event-log/reason-text.ts';
-import { SNAPSHOT_TYPE } from 'instep/src/stripe/parse-event.ts';
-import type { SubscriptionEventFields } from 'instep/src/testing/stripe-objects.ts';
+import { type EventRow, type Explanation, reasonText, SNAPSHOT_TYPE } from 'instep/operate';
+import { explainLog, type LogContext, parseLog } from 'instep/src/event-log/explain.ts';
+import type { SubscriptionEventFields } from 'instep/testing';
 import type { LoggedOutcome } from 'instep-engine';
 import { describe, expect, test } from 'vitest';
 import { eventBody, received } from '../support/stripe/events.ts';

@@ -1,12 +1,10 @@
 import fc from 'fast-check';
-import type { ApplicationId } from 'instep/src/application.ts';
-import { pruneLog } from 'instep/src/event-log/prune.ts';
-import type { Difference } from 'instep/src/event-log/rebuild.ts';
-import { replayEvents } from 'instep/src/event-log/replay.ts';
-import { searchLog } from 'instep/src/event-log/search.ts';
-import type { Ingest } from 'instep/src/ingest/pipeline.ts';
-import { readTeam } from 'instep/src/postgres/statements/teams.ts';
+import type { ApplicationId } from 'instep';
+import type { Difference } from 'instep/operate';
 import { describe, expect, test } from 'vitest';
+import type { Ingest } from '../support/internals/ingest.ts';
+import { pruneLog, replayEvents, searchLog } from '../support/internals/repair.ts';
+import { readTeam } from '../support/internals/rows.ts';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';

@@ -1,5 +1,5 @@
-import { pruneLog, readPrunedBefore } from 'instep/src/event-log/prune.ts';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { pruneLog, readPrunedBefore } from '../support/internals/repair.ts';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';

@@ -1,6 +1,6 @@
-import { readAccess } from 'instep/src/access/team-access.ts';
-import type { RebuildFailure } from 'instep/src/event-log/rebuild.ts';
+import type { RebuildFailure } from 'instep/operate';
 import { expect, test } from 'vitest';
+import { readAccess } from '../support/internals/access.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';

@@ -1,10 +1,10 @@
 import { redactBody } from 'instep/src/event-log/redact.ts';
-import { parseBody } from 'instep/src/stripe/parse-event.ts';
 import { foldAll } from 'instep-engine';
 import { expect, test } from 'vitest';
 import { renderHistory } from '../../simulation/lifecycle/history.ts';
 import { createRandom } from '../../simulation/random.ts';
 import { createWorld } from '../../simulation/world.ts';
+import { parseBody } from '../support/internals/stripe.ts';
 
 /** Equal for equal strings, and different for the two descriptions below. */
 const pseudonymOf = (text: string) => `redacted ${text.length}${text.endsWith('1') ? '!' : ''}`;

@@ -1,8 +1,7 @@
-import { replayEvents } from 'instep/src/event-log/replay.ts';
-import { searchLog } from 'instep/src/event-log/search.ts';
 import { countListedIssues } from 'instep/src/operate/open-issues.ts';
 import { describe, expect, test } from 'vitest';
 import { collect } from '../support/collect.ts';
+import { replayEvents, searchLog } from '../support/internals/repair.ts';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';

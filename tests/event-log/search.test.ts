@@ -1,8 +1,7 @@
-import type { EventFilter, SortOrder } from 'instep/src/event-log/event-rows.ts';
-import { pruneEvents } from 'instep/src/event-log/prune.ts';
-import { searchLog } from 'instep/src/event-log/search.ts';
-import type { Query } from 'instep/src/postgres/database.ts';
+import type { EventFilter, SortOrder } from 'instep/operate';
 import { beforeAll, describe, expect, test } from 'vitest';
+import type { Query } from '../support/internals/database.ts';
+import { pruneEvents, searchLog } from '../support/internals/repair.ts';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { indexesUsed } from '../support/stripe/plans.ts';

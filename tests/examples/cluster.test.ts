@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createSubscriptionEvent } from 'instep/src/testing/stripe-objects.ts';
+import { createSubscriptionEvent } from 'instep/testing';
 import { expect, test } from 'vitest';
 import { createFolder } from '../support/process/instep-process.ts';
 

@@ -1,12 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
-import { addUser } from 'instep/src/postgres/statements/users.ts';
-import { type FakeStripeApi, startFakeStripeApi } from 'instep/src/testing/fake-stripe-api.ts';
-import { createSubscriptionEvent, signedRequest } from 'instep/src/testing/stripe-objects.ts';
+import {
+  createSubscriptionEvent,
+  type FakeStripeApi,
+  signedRequest,
+  startFakeStripeApi,
+} from 'instep/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { PLAIN_SERVERS } from '../support/init/plain-servers.ts';
 import { writeFiles } from '../support/init/starter-app.ts';
+import { addTeam, addUser, readTeam } from '../support/internals/rows.ts';
 import { startHttpProxy } from '../support/network/http-proxy.ts';
 import { startProxy } from '../support/network/tcp-proxy.ts';
 import { createDatabase, createEmptyDatabase } from '../support/postgres/test-database.ts';

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { createSubscriptionEvent, signedRequest } from 'instep/src/testing/stripe-objects.ts';
+import { createSubscriptionEvent, signedRequest } from 'instep/testing';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { expectText, useBrowser } from '../support/browser/browser.ts';

@@ -1,4 +1,4 @@
-import { createSubscriptionEvent, signedRequest } from 'instep/src/testing/stripe-objects.ts';
+import { createSubscriptionEvent, signedRequest } from 'instep/testing';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { expectText, useBrowser } from '../support/browser/browser.ts';

@@ -1,5 +1,5 @@
-import type { Database } from 'instep/src/postgres/database.ts';
 import { expect } from 'vitest';
+import type { Database } from '../support/internals/database.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import {
   type InstepProcess,

@@ -1,5 +1,5 @@
-import type { Database, Query } from 'instep/src/postgres/database.ts';
 import { DatabaseUnavailable } from 'instep-engine';
+import type { Database, Query } from '../support/internals/database.ts';
 
 /** The point at which a process dies: before or after its n-th await of an outside operation. */
 export type CrashPoint = { readonly at: number; readonly side: 'before' | 'after' };

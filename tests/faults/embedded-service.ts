@@ -1,6 +1,6 @@
-import { type Database, openDatabase } from 'instep/src/postgres/database.ts';
 import { openEmbeddedPostgres } from 'instep-embedded-postgres';
 import { deleteDatabase, killServer } from '../embedded-postgres/data-folders.ts';
+import { type Database, openDatabase } from '../support/internals/database.ts';
 import { type InstepProcess, startInstep } from '../support/process/instep-process.ts';
 
 /** A real server with its embedded PostgreSQL, which only the server restarts. */

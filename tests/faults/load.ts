@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ApplicationId } from 'instep/src/application.ts';
-import type { Database } from 'instep/src/postgres/database.ts';
-import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
-import { signWebhook } from 'instep/src/testing/stripe-objects.ts';
+import type { ApplicationId } from 'instep';
+import { signWebhook } from 'instep/testing';
 import { expect } from 'vitest';
 import { expectedTeam, type TrueChange } from '../../simulation/expected-team.ts';
 import { createRandom, type Random } from '../../simulation/random.ts';
+import type { Database } from '../support/internals/database.ts';
+import { addTeam, readTeam } from '../support/internals/rows.ts';
 import { HEADERS, WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
 import { eventBody } from '../support/stripe/events.ts';
 

@@ -1,5 +1,4 @@
-import { issueText } from 'instep/src/health/issue-text.ts';
-import { ISSUES, type Issue } from 'instep/src/health/issues.ts';
+import { ISSUES, type Issue, issueText } from 'instep/operate';
 import { expect, test } from 'vitest';
 
 const NOW_MS = Date.UTC(2027, 0, 1);

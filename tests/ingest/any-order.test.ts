@@ -1,8 +1,8 @@
 import fc from 'fast-check';
-import type { ReceivedEvent } from 'instep/src/ingest/received-event.ts';
-import type { SubscriptionEventFields } from 'instep/src/testing/stripe-objects.ts';
+import type { SubscriptionEventFields } from 'instep/testing';
 import { contractPlan, foldAll, type Plan, teamPlan } from 'instep-engine';
 import { describe, expect, test } from 'vitest';
+import type { ReceivedEvent } from '../support/internals/ingest.ts';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { NO_PLAN } from '../support/service/contract-service.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';

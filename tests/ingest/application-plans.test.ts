@@ -1,7 +1,6 @@
-import type { ApplicationId } from 'instep/src/application.ts';
-import { IngestPipeline } from 'instep/src/ingest/pipeline.ts';
-import { createLogger } from 'instep/src/runtime/logging.ts';
+import { type ApplicationId, createLogger } from 'instep';
 import { describe, expect, test } from 'vitest';
+import { IngestPipeline } from '../support/internals/ingest.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { rebuildTeams } from '../support/service/rebuilding.ts';

@@ -1,8 +1,8 @@
 // The engine reads a customer, decides in memory, and writes. Here, others act in between.
 
-import type { Database } from 'instep/src/postgres/database.ts';
-import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { expect, test } from 'vitest';
+import type { Database } from '../support/internals/database.ts';
+import { addTeam } from '../support/internals/rows.ts';
 import { withMeanwhile } from '../support/postgres/observed-database.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { NO_PLAN } from '../support/service/contract-service.ts';

@@ -1,5 +1,5 @@
-import type { ReceivedEvent } from 'instep/src/ingest/received-event.ts';
 import { describe, expect, test } from 'vitest';
+import type { ReceivedEvent } from '../support/internals/ingest.ts';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { NO_PLAN } from '../support/service/contract-service.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';

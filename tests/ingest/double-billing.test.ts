@@ -1,8 +1,8 @@
 import fc from 'fast-check';
-import type { ReceivedEvent } from 'instep/src/ingest/received-event.ts';
 import { readDoubleBilled } from 'instep/src/operate/double-billing.ts';
 import { chargedSubscriptions, foldAll, type SubscriptionEvent } from 'instep-engine';
 import { expect, test } from 'vitest';
+import type { ReceivedEvent } from '../support/internals/ingest.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';

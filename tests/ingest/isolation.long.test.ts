@@ -1,11 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createHandler, type FetchHandler } from 'instep/src/adapters/handler.ts';
-import type { Database } from 'instep/src/postgres/database.ts';
-import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
-import { createLogger } from 'instep/src/runtime/logging.ts';
-import { signWebhook } from 'instep/src/testing/stripe-objects.ts';
+import { createHandler, createLogger, type FetchHandler } from 'instep';
+import { signWebhook } from 'instep/testing';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { percentile } from '../faults/percentile.ts';
+import type { Database } from '../support/internals/database.ts';
+import { addTeam, readTeam } from '../support/internals/rows.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { SETTINGS } from '../support/process/instep-process.ts';
 import { WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';

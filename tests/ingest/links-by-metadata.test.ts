@@ -1,7 +1,6 @@
-import type { ApplicationId } from 'instep/src/application.ts';
-import { addTeam, readTeam, readTeamsOf } from 'instep/src/postgres/statements/teams.ts';
-import { createLogger } from 'instep/src/runtime/logging.ts';
+import { type ApplicationId, createLogger } from 'instep';
 import { describe, expect, test } from 'vitest';
+import { addTeam, readTeam, readTeamsOf } from '../support/internals/rows.ts';
 import { counting } from '../support/postgres/observed-database.ts';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';

@@ -1,7 +1,7 @@
-import type { IngestPipelineOptions } from 'instep/src/ingest/pipeline.ts';
-import { readStoredIssues } from 'instep/src/postgres/statements/issues.ts';
 import { DatabaseBusy } from 'instep-engine';
 import { expect, test, vi } from 'vitest';
+import type { IngestPipelineOptions } from '../support/internals/ingest.ts';
+import { readStoredIssues } from '../support/internals/rows.ts';
 import { lockTeam, whileHeld } from '../support/postgres/locks.ts';
 import { counting } from '../support/postgres/observed-database.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';

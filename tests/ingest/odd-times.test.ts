@@ -1,7 +1,7 @@
-import type { ApplicationId } from 'instep/src/application.ts';
-import type { ReceivedEvent } from 'instep/src/ingest/received-event.ts';
-import { addTeam } from 'instep/src/postgres/statements/teams.ts';
+import type { ApplicationId } from 'instep';
 import { describe, expect, test } from 'vitest';
+import type { ReceivedEvent } from '../support/internals/ingest.ts';
+import { addTeam } from '../support/internals/rows.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { hasUnknownOrder } from '../support/service/customer-states.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';

@@ -1,12 +1,11 @@
+import { type ApplicationId, createLogger } from 'instep';
 import { type Operator, openContext, perform, readPlanChanges } from 'instep/operate';
 import { linkTeam as link } from 'instep/src/access/current-plan.ts';
-import type { ApplicationId } from 'instep/src/application.ts';
 import { applyProductNames } from 'instep/src/maintenance/plan-names.ts';
-import { performOne } from 'instep/src/operate/perform.ts';
-import type { Database, Query } from 'instep/src/postgres/database.ts';
-import { writeProductName } from 'instep/src/postgres/statements/products.ts';
-import { createLogger } from 'instep/src/runtime/logging.ts';
 import { afterAll, describe, expect, test } from 'vitest';
+import type { Database, Query } from '../support/internals/database.ts';
+import { performOne } from '../support/internals/operations.ts';
+import { writeProductName } from '../support/internals/rows.ts';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';

@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import type { ReceivedEvent } from 'instep/src/ingest/received-event.ts';
-import { migrate } from 'instep/src/postgres/migrate.ts';
-import { readStoredIssues } from 'instep/src/postgres/statements/issues.ts';
-import { addTeam, readTeamsOf } from 'instep/src/postgres/statements/teams.ts';
 import { DatabaseRefused } from 'instep-engine';
 import { describe, expect, test, vi } from 'vitest';
+import { migrate } from '../support/internals/database.ts';
+import type { ReceivedEvent } from '../support/internals/ingest.ts';
+import { addTeam, readStoredIssues, readTeamsOf } from '../support/internals/rows.ts';
 import { connect, embeddedServer, postgresServers } from '../support/postgres/test-database.ts';
 import { NO_PLAN } from '../support/service/contract-service.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';

@@ -1,9 +1,9 @@
+import type { ApplicationId } from 'instep';
 import { linkTeam } from 'instep/src/access/current-plan.ts';
-import type { ApplicationId } from 'instep/src/application.ts';
-import type { Settle } from 'instep/src/ingest/pipeline.ts';
-import { raiseQuestions } from 'instep/src/maintenance/questions.ts';
-import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { beforeAll, describe, expect, test } from 'vitest';
+import type { Settle } from '../support/internals/ingest.ts';
+import { raiseQuestions } from '../support/internals/repair.ts';
+import { addTeam } from '../support/internals/rows.ts';
 import { lockTeam, whileHeld } from '../support/postgres/locks.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { NO_PLAN } from '../support/service/contract-service.ts';

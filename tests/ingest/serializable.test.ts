@@ -1,6 +1,10 @@
-import { applyProductName, writeProductName } from 'instep/src/postgres/statements/products.ts';
-import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
 import { describe, expect, test } from 'vitest';
+import {
+  addTeam,
+  applyProductName,
+  readTeam,
+  writeProductName,
+} from '../support/internals/rows.ts';
 import { connect, createDatabase, postgresServers } from '../support/postgres/test-database.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
 import { receivedEvent } from '../support/stripe/events.ts';

@@ -1,6 +1,6 @@
-import type { ReceivedEvent } from 'instep/src/ingest/received-event.ts';
 import { makeSnapshot } from 'instep/src/stripe/subscription-snapshot.ts';
 import { expect, test } from 'vitest';
+import type { ReceivedEvent } from '../support/internals/ingest.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { hasUnknownOrder } from '../support/service/customer-states.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';

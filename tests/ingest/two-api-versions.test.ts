@@ -1,7 +1,6 @@
-import type { ReceivedEvent } from 'instep/src/ingest/received-event.ts';
-import { writeProductName } from 'instep/src/postgres/statements/products.ts';
-import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { expect, test } from 'vitest';
+import type { ReceivedEvent } from '../support/internals/ingest.ts';
+import { addTeam, writeProductName } from '../support/internals/rows.ts';
 import { withMeanwhile } from '../support/postgres/observed-database.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { hasUnknownOrder } from '../support/service/customer-states.ts';

@@ -1,6 +1,6 @@
-import type { IngestResult } from 'instep/src/ingest/received-event.ts';
-import { readTeamsOf } from 'instep/src/postgres/statements/teams.ts';
 import { describe, expect, test } from 'vitest';
+import type { IngestResult } from '../support/internals/ingest.ts';
+import { readTeamsOf } from '../support/internals/rows.ts';
 import { counting } from '../support/postgres/observed-database.ts';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';

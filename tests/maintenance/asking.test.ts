@@ -1,8 +1,7 @@
-import { readFailedJobs } from 'instep/src/maintenance/failed-jobs.ts';
-import { storeNamelessProducts } from 'instep/src/postgres/statements/products.ts';
-import { addTeam } from 'instep/src/postgres/statements/teams.ts';
-import { StripeApiFailed } from 'instep/src/stripe/api-failure.ts';
 import { beforeEach, expect, test } from 'vitest';
+import { readFailedJobs } from '../support/internals/repair.ts';
+import { addTeam, storeNamelessProducts } from '../support/internals/rows.ts';
+import { StripeApiFailed } from '../support/internals/stripe.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { openAskingJob, passTime } from '../support/service/asking-job.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';

@@ -1,19 +1,17 @@
-import type { ApplicationId } from 'instep/src/application.ts';
-import { deleteDismissedEvents, dismissParkedEvents } from 'instep/src/event-log/dismiss.ts';
-import { pruneLog } from 'instep/src/event-log/prune.ts';
-import { type Ingest, IngestPipeline } from 'instep/src/ingest/pipeline.ts';
+import { type ApplicationId, createLogger } from 'instep';
 import { createCatchUpJob } from 'instep/src/maintenance/catch-up.ts';
-import type { Database } from 'instep/src/postgres/database.ts';
-import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
-import { createLogger } from 'instep/src/runtime/logging.ts';
-import { createStripeApi } from 'instep/src/stripe/api.ts';
-import {
-  ApiCollection,
-  type ApiFault,
-  startFakeStripeApi,
-} from 'instep/src/testing/fake-stripe-api.ts';
+import { ApiCollection, type ApiFault, startFakeStripeApi } from 'instep/testing';
 import { DatabaseBusy, DatabaseUnavailable, Stopped } from 'instep-engine';
 import { afterAll, describe, expect, test } from 'vitest';
+import type { Database } from '../support/internals/database.ts';
+import { type Ingest, IngestPipeline } from '../support/internals/ingest.ts';
+import {
+  deleteDismissedEvents,
+  dismissParkedEvents,
+  pruneLog,
+} from '../support/internals/repair.ts';
+import { addTeam, readTeam } from '../support/internals/rows.ts';
+import { createStripeApi } from '../support/internals/stripe.ts';
 import { lockTeam, whileHeld } from '../support/postgres/locks.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { API_KEY } from '../support/secrets/test-secrets.ts';

@@ -1,6 +1,6 @@
-import { withLease } from 'instep/src/maintenance/lease.ts';
 import { createNameLookup } from 'instep/src/stripe/product-names.ts';
 import { afterEach, expect, test, vi } from 'vitest';
+import { withLease } from '../support/internals/repair.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 

@@ -1,11 +1,9 @@
-import { FailedJobs } from 'instep/src/maintenance/failed-jobs.ts';
-import { createJobs } from 'instep/src/maintenance/jobs.ts';
-import { createLogger } from 'instep/src/runtime/logging.ts';
-import { createStripeApi } from 'instep/src/stripe/api.ts';
-import { ApiCollection, startFakeStripeApi } from 'instep/src/testing/fake-stripe-api.ts';
-import { createSubscriptionEvent } from 'instep/src/testing/stripe-objects.ts';
+import { createLogger } from 'instep';
+import { ApiCollection, createSubscriptionEvent, startFakeStripeApi } from 'instep/testing';
 import { expect, test } from 'vitest';
 import { atEndOfFile } from '../support/end-of-file.ts';
+import { createJobs, FailedJobs } from '../support/internals/repair.ts';
+import { createStripeApi } from '../support/internals/stripe.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { API_KEY } from '../support/secrets/test-secrets.ts';
 import { openWholePipeline } from '../support/service/pipelines.ts';

@@ -1,10 +1,10 @@
+import { createLogger } from 'instep';
 import { openContext } from 'instep/operate';
 import { completeCheckout, syncCustomer } from 'instep/src/checkout/checkout.ts';
-import { IS_COMPARED, requestSubscriptions } from 'instep/src/maintenance/questions.ts';
-import { createLogger } from 'instep/src/runtime/logging.ts';
-import { createStripeApi } from 'instep/src/stripe/api.ts';
-import { createCheckoutSession } from 'instep/src/testing/stripe-objects.ts';
+import { createCheckoutSession } from 'instep/testing';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { IS_COMPARED, requestSubscriptions } from '../support/internals/repair.ts';
+import { createStripeApi } from '../support/internals/stripe.ts';
 import { API_KEY } from '../support/secrets/test-secrets.ts';
 import { openAskingJob, passTime as passTimeIn } from '../support/service/asking-job.ts';
 import { openAccount } from '../support/stripe/reconciled-account.ts';

@@ -1,7 +1,4 @@
-import { type ApplicationId, openInstep, readConfig } from 'instep';
-import { rebuild } from 'instep/src/event-log/rebuild.ts';
-import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
-import { createLogger } from 'instep/src/runtime/logging.ts';
+import { type ApplicationId, createLogger, openInstep, readConfig } from 'instep';
 import {
   ApiCollection,
   createSubscriptionEvent,
@@ -10,6 +7,8 @@ import {
 } from 'instep/testing';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createRandom } from '../../simulation/random.ts';
+import { rebuild } from '../support/internals/repair.ts';
+import { addTeam, readTeam } from '../support/internals/rows.ts';
 import {
   dropRole,
   HOSTILE_TEAMS,

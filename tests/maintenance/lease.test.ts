@@ -1,6 +1,6 @@
-import { type LeasedRun, sweep, withLease } from 'instep/src/maintenance/lease.ts';
 import { Stopped } from 'instep-engine';
 import { afterEach, expect, test, vi } from 'vitest';
+import { type LeasedRun, sweep, withLease } from '../support/internals/repair.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 

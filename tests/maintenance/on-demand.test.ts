@@ -1,8 +1,7 @@
 import { once } from 'node:events';
-import { createHandler } from 'instep';
-import { createOnDemandMaintenance, openMaintenance } from 'instep/src/maintenance/worker.ts';
-import { createLogger } from 'instep/src/runtime/logging.ts';
+import { createHandler, createLogger } from 'instep';
 import { expect, onTestFinished, test } from 'vitest';
+import { createOnDemandMaintenance, openMaintenance } from '../support/internals/repair.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { SETTINGS } from '../support/process/instep-process.ts';
 

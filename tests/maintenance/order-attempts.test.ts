@@ -1,7 +1,7 @@
-import type { Ingest } from 'instep/src/ingest/pipeline.ts';
 import type { JsonObject } from 'instep-engine';
 import { DatabaseBusy } from 'instep-engine';
 import { expect, test } from 'vitest';
+import type { Ingest } from '../support/internals/ingest.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { openAskingJob, passTime } from '../support/service/asking-job.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';

@@ -1,12 +1,12 @@
-import { dismissParkedEvents } from 'instep/src/event-log/dismiss.ts';
+import { createLogger } from 'instep';
 import { readFigures } from 'instep/src/health/figures.ts';
-import type { Ingest, Settle } from 'instep/src/ingest/pipeline.ts';
 import { readCustomersOfParkedEvents } from 'instep/src/maintenance/parked-events.ts';
-import { pagesOf } from 'instep/src/postgres/examine.ts';
-import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
-import { createLogger } from 'instep/src/runtime/logging.ts';
 import { DatabaseBusy } from 'instep-engine';
 import { expect, test } from 'vitest';
+import { pagesOf } from '../support/internals/database.ts';
+import type { Ingest, Settle } from '../support/internals/ingest.ts';
+import { dismissParkedEvents } from '../support/internals/repair.ts';
+import { addTeam, readTeam } from '../support/internals/rows.ts';
 import { lockTeam, whileHeld } from '../support/postgres/locks.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';

@@ -1,7 +1,7 @@
-import { createOnDemandMaintenance, startMaintenance } from 'instep/src/maintenance/worker.ts';
-import { createLogger } from 'instep/src/runtime/logging.ts';
-import { StripeApiFailed } from 'instep/src/stripe/api-failure.ts';
+import { createLogger } from 'instep';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { createOnDemandMaintenance, startMaintenance } from '../support/internals/repair.ts';
+import { StripeApiFailed } from '../support/internals/stripe.ts';
 
 const HOUR_MS = 3_600_000;
 

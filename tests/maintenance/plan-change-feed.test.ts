@@ -1,20 +1,12 @@
 import fc from 'fast-check';
-import {
-  addConsumer,
-  findConsumers,
-  removeConsumer,
-  replayChange,
-} from 'instep/src/maintenance/consumers.ts';
-import {
-  PlanChangeConsumers,
-  type PlanChangeHandler,
-} from 'instep/src/maintenance/plan-change-feed.ts';
+import { createLogger, type PlanChange, type PlanChangeHandler } from 'instep';
+import { findConsumers } from 'instep/operate';
+import { addConsumer, removeConsumer, replayChange } from 'instep/src/maintenance/consumers.ts';
+import { PlanChangeConsumers } from 'instep/src/maintenance/plan-change-feed.ts';
 import { reportHealth } from 'instep/src/operate/health.ts';
-import type { Database, Query } from 'instep/src/postgres/database.ts';
-import type { PlanChange } from 'instep/src/postgres/statements/plan-changes.ts';
-import { createLogger } from 'instep/src/runtime/logging.ts';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { CrashPlan } from '../faults/crash-plan.ts';
+import type { Database, Query } from '../support/internals/database.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';

@@ -1,5 +1,5 @@
-import type { Query } from 'instep/src/postgres/database.ts';
 import { beforeEach, expect, test } from 'vitest';
+import type { Query } from '../support/internals/database.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { createJobsWithoutStripe } from '../support/service/jobs-without-stripe.ts';

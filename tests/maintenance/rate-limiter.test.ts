@@ -1,6 +1,6 @@
-import { limitRate } from 'instep/src/maintenance/stripe-calls.ts';
-import type { StripeApi } from 'instep/src/stripe/api.ts';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { limitRate } from '../support/internals/repair.ts';
+import type { StripeApi } from '../support/internals/stripe.ts';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { REFUSING_API } from '../support/service/jobs-without-stripe.ts';

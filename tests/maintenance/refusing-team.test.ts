@@ -1,10 +1,10 @@
+import { createLogger } from 'instep';
 import { catchUp } from 'instep/src/maintenance/catch-up.ts';
-import { reconcile } from 'instep/src/maintenance/reconcile/reconcile.ts';
-import { addTeam } from 'instep/src/postgres/statements/teams.ts';
-import { createLogger } from 'instep/src/runtime/logging.ts';
-import type { StripePage } from 'instep/src/stripe/api.ts';
 import type { Json } from 'instep-engine';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { reconcile } from '../support/internals/repair.ts';
+import { addTeam } from '../support/internals/rows.ts';
+import type { StripePage } from '../support/internals/stripe.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { openPipeline, openWholePipeline } from '../support/service/pipelines.ts';

@@ -1,8 +1,8 @@
+import { createLogger } from 'instep';
 import { applyProductNames } from 'instep/src/maintenance/plan-names.ts';
-import type { Database, Query } from 'instep/src/postgres/database.ts';
-import { createLogger } from 'instep/src/runtime/logging.ts';
 import { DatabaseUnavailable } from 'instep-engine';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { Database, Query } from '../support/internals/database.ts';
 import { lockTeam, whileHeld } from '../support/postgres/locks.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { openAskingJob, passTime } from '../support/service/asking-job.ts';

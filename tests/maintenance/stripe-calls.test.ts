@@ -1,9 +1,8 @@
-import { readPages } from 'instep/src/maintenance/stripe-calls.ts';
-import type { StripePage } from 'instep/src/stripe/api.ts';
-import { StripeApiFailed } from 'instep/src/stripe/api-failure.ts';
 import type { Json } from 'instep-engine';
 import { DeadlineExceeded, Stopped } from 'instep-engine';
 import { expect, test } from 'vitest';
+import { readPages } from '../support/internals/repair.ts';
+import { StripeApiFailed, type StripePage } from '../support/internals/stripe.ts';
 
 const pageOf = (...objects: Json[]): StripePage => ({
   objects,

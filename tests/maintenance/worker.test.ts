@@ -1,7 +1,7 @@
-import type { ApplicationId } from 'instep/src/application.ts';
-import { addTeam } from 'instep/src/postgres/statements/teams.ts';
-import { ApiCollection, startFakeStripeApi } from 'instep/src/testing/fake-stripe-api.ts';
+import type { ApplicationId } from 'instep';
+import { ApiCollection, startFakeStripeApi } from 'instep/testing';
 import { afterAll, describe, expect, test, vi } from 'vitest';
+import { addTeam } from '../support/internals/rows.ts';
 import { startInstep } from '../support/process/instep-process.ts';
 import { useService } from '../support/service/contract-service.ts';
 import { hasUnknownOrder } from '../support/service/customer-states.ts';

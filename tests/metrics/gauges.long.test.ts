@@ -1,4 +1,4 @@
-import type { Issue } from 'instep/src/health/issues.ts';
+import type { Issue } from 'instep/operate';
 import type { ObservedHealth } from 'instep/src/metrics/gauges.ts';
 import { createMetrics } from 'instep/src/metrics/metrics.ts';
 import { expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-import { type FakeStripeAccount, startFakeStripeApi } from 'instep/src/testing/fake-stripe-api.ts';
+import { type FakeStripeAccount, startFakeStripeApi } from 'instep/testing';
 import { afterAll, expect, test, vi } from 'vitest';
 import { useMetrics } from '../support/service/metrics-service.ts';
 import { eventBody } from '../support/stripe/events.ts';

@@ -1,6 +1,5 @@
-import { openInstep, readConfig } from 'instep';
-import { createLogger } from 'instep/src/runtime/logging.ts';
-import { signWebhook } from 'instep/src/testing/stripe-objects.ts';
+import { createLogger, openInstep, readConfig } from 'instep';
+import { signWebhook } from 'instep/testing';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { SETTINGS } from '../support/process/instep-process.ts';

@@ -16,10 +16,10 @@ import {
   readTeam,
   type Subject,
 } from 'instep/operate';
-import { performOne } from 'instep/src/operate/perform.ts';
-import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { collect } from '../support/collect.ts';
+import { performOne } from '../support/internals/operations.ts';
+import { addTeam } from '../support/internals/rows.ts';
 import { eventBody, received } from '../support/stripe/events.ts';
 import { openAccount } from '../support/stripe/reconciled-account.ts';
 

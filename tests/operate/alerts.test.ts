@@ -4,7 +4,7 @@ import { inspect } from 'node:util';
 import type { Issue } from 'instep/operate';
 import { ISSUES } from 'instep/operate';
 import { createAlertsJob } from 'instep/src/operate/alerts.ts';
-import { signWebhook } from 'instep/src/testing/stripe-objects.ts';
+import { signWebhook } from 'instep/testing';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { runInstep, startInstep } from '../support/process/instep-process.ts';

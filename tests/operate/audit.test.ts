@@ -6,11 +6,11 @@ import {
   openContext,
   perform,
 } from 'instep/operate';
-import { performOne } from 'instep/src/operate/perform.ts';
-import { addTeam as insertTeam } from 'instep/src/postgres/statements/teams.ts';
 import { DatabaseUnavailable } from 'instep-engine';
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
 import { collect } from '../support/collect.ts';
+import { performOne } from '../support/internals/operations.ts';
+import { addTeam as insertTeam } from '../support/internals/rows.ts';
 import { untilWaiting, whileHeld } from '../support/postgres/locks.ts';
 import { spawnInstep } from '../support/process/instep-process.ts';
 import { eventBody, received } from '../support/stripe/events.ts';

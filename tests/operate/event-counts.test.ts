@@ -1,8 +1,8 @@
+import { createLogger } from 'instep';
 import { countEvents } from 'instep/operate';
-import { createContext } from 'instep/src/operate/context.ts';
-import type { Database } from 'instep/src/postgres/database.ts';
-import { createLogger } from 'instep/src/runtime/logging.ts';
 import { expect, test } from 'vitest';
+import type { Database } from '../support/internals/database.ts';
+import { createContext } from '../support/internals/operations.ts';
 import { connect, createDatabase } from '../support/postgres/test-database.ts';
 
 const NOW_MS = Date.UTC(2026, 9, 14, 15, 30, 20);

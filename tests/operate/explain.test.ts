@@ -1,10 +1,9 @@
 import fc from 'fast-check';
-import { searchLog } from 'instep/src/event-log/search.ts';
-import { createContext } from 'instep/src/operate/context.ts';
-import { explainEvent } from 'instep/src/operate/explain.ts';
-import { readTimeline } from 'instep/src/operate/timeline.ts';
-import { createLogger } from 'instep/src/runtime/logging.ts';
+import { createLogger } from 'instep';
+import { explainEvent, readTimeline } from 'instep/operate';
 import { expect, test } from 'vitest';
+import { createContext } from '../support/internals/operations.ts';
+import { searchLog } from '../support/internals/repair.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { NO_PLAN } from '../support/service/contract-service.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';

@@ -12,9 +12,9 @@ import {
   redactedBody,
   subscriptionOf,
 } from 'instep/operate';
-import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { collect } from '../support/collect.ts';
+import { addTeam } from '../support/internals/rows.ts';
 import { openAccount } from '../support/stripe/reconciled-account.ts';
 
 const account = await openAccount();

@@ -1,9 +1,9 @@
 import { checkHealth, explainTeam, findIssues, ISSUES, openContext, perform } from 'instep/operate';
-import { reportOtherPolicy, storePolicy } from 'instep/src/access/team-access.ts';
-import { performOne } from 'instep/src/operate/perform.ts';
-import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { collect } from '../support/collect.ts';
+import { reportOtherPolicy, storePolicy } from '../support/internals/access.ts';
+import { performOne } from '../support/internals/operations.ts';
+import { addTeam } from '../support/internals/rows.ts';
 import { ambiguousEvents, eventBody, received } from '../support/stripe/events.ts';
 import { openAccount } from '../support/stripe/reconciled-account.ts';
 

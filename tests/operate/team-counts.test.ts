@@ -1,6 +1,6 @@
 import { countTeams } from 'instep/operate';
-import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { addTeam } from '../support/internals/rows.ts';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 

@@ -9,8 +9,8 @@ import {
   type TimelineItem,
 } from 'instep/operate';
 import { recordApplicationChanges } from 'instep/src/postgres/statements/plan-changes.ts';
-import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { afterAll, expect, test } from 'vitest';
+import { addTeam } from '../support/internals/rows.ts';
 import { eventBody, received } from '../support/stripe/events.ts';
 import { openAccount } from '../support/stripe/reconciled-account.ts';
 import { repetitions } from '../support/test-length.ts';

@@ -1,6 +1,6 @@
-import { listenForOperators } from 'instep/src/operators-listener/open-operations.ts';
-import { createLogger } from 'instep/src/runtime/logging.ts';
+import { createLogger } from 'instep';
 import { expect, onTestFinished, test } from 'vitest';
+import { listenForOperators } from '../support/internals/operations.ts';
 import { OPERATIONS_TOKEN } from '../support/secrets/test-secrets.ts';
 
 test('without the console, the metrics are served, and the page at / says how to install it', async () => {

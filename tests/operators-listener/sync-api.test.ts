@@ -1,13 +1,13 @@
-import type { NamedToken } from 'instep/src/config/config.ts';
-import { openOperations } from 'instep/src/operators-listener/open-operations.ts';
+import { createLogger } from 'instep';
+import type { NamedToken } from 'instep/operate';
 import { connectToServer } from 'instep/src/postgres/connect.ts';
-import { parseDatabaseUrl } from 'instep/src/postgres/database-url.ts';
-import { addTeam } from 'instep/src/postgres/statements/teams.ts';
-import { createLogger } from 'instep/src/runtime/logging.ts';
-import { createCheckoutSession } from 'instep/src/testing/stripe-objects.ts';
+import { createCheckoutSession } from 'instep/testing';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { undescribed } from '../contract/openapi-document.ts';
 import { atEndOfFile } from '../support/end-of-file.ts';
+import { parseDatabaseUrl } from '../support/internals/database.ts';
+import { openOperations } from '../support/internals/operations.ts';
+import { addTeam } from '../support/internals/rows.ts';
 import {
   API_KEY,
   OPERATIONS_TOKEN,

@@ -1,6 +1,6 @@
-import { createTokenCheck } from 'instep/src/operators-listener/open-operations.ts';
-import { createLogger } from 'instep/src/runtime/logging.ts';
+import { createLogger } from 'instep';
 import { expect, test } from 'vitest';
+import { createTokenCheck } from '../support/internals/operations.ts';
 
 const TOKEN = 'the token of 32 characters or more';
 const ADA = { name: 'ada', role: 'operator', token: TOKEN } as const;

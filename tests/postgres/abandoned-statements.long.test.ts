@@ -1,7 +1,6 @@
-import { type Database, openDatabase } from 'instep/src/postgres/database.ts';
-import { parseDatabaseUrl } from 'instep/src/postgres/database-url.ts';
 import { DatabaseBusy, DatabaseUnavailable } from 'instep-engine';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { type Database, openDatabase, parseDatabaseUrl } from '../support/internals/database.ts';
 import { PostgresCluster } from '../support/postgres/postgres-cluster.ts';
 import {
   connect,

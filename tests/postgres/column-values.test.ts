@@ -1,5 +1,5 @@
-import type { Database } from 'instep/src/postgres/database.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Database } from '../support/internals/database.ts';
 import {
   connect,
   createEmptyDatabase,

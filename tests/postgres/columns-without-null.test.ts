@@ -1,9 +1,8 @@
-import { readAccess } from 'instep/src/access/team-access.ts';
-import type { Database } from 'instep/src/postgres/database.ts';
-import { migrate } from 'instep/src/postgres/migrate.ts';
-import { readTeam } from 'instep/src/postgres/statements/teams.ts';
-import { signWebhook } from 'instep/src/testing/stripe-objects.ts';
+import { signWebhook } from 'instep/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { readAccess } from '../support/internals/access.ts';
+import { type Database, migrate } from '../support/internals/database.ts';
+import { readTeam } from '../support/internals/rows.ts';
 import { connect, createEmptyDatabase } from '../support/postgres/test-database.ts';
 import { type InstepProcess, runInstep, startInstep } from '../support/process/instep-process.ts';
 import { WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';

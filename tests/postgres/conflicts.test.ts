@@ -1,6 +1,6 @@
-import type { Database } from 'instep/src/postgres/database.ts';
 import { DatabaseConflict } from 'instep-engine';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Database } from '../support/internals/database.ts';
 import {
   connect,
   createEmptyDatabase,

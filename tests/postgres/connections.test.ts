@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Database, openDatabase } from 'instep/src/postgres/database.ts';
-import { parseDatabaseUrl } from 'instep/src/postgres/database-url.ts';
 import { DatabaseRefused, DatabaseUnavailable } from 'instep-engine';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { type Database, openDatabase, parseDatabaseUrl } from '../support/internals/database.ts';
 import { startProxy, type TcpProxy } from '../support/network/tcp-proxy.ts';
 import {
   connect,

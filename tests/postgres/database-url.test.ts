@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { parseDatabaseUrl, UnfitUrl } from 'instep/src/postgres/database-url.ts';
 import { afterAll, expect, test } from 'vitest';
+import { parseDatabaseUrl, UnfitUrl } from '../support/internals/database.ts';
 
 const connectionOf = (url: string) => parseDatabaseUrl(url).connection;
 const tlsOf = (parameters: string) => connectionOf(`postgres://app@db/app?${parameters}`).ssl;

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
-import { openDatabase } from 'instep/src/postgres/database.ts';
 import { DatabaseUnavailable } from 'instep-engine';
 import { expect, test } from 'vitest';
+import { openDatabase } from '../support/internals/database.ts';
 
 /** A message of PostgreSQL's protocol: its type, its length, its content. */
 function message(type: string, content: Buffer): Buffer {

@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
-import type { Database } from 'instep/src/postgres/database.ts';
 import {
   DatabaseBusy,
   DatabaseConflict,
@@ -10,6 +9,7 @@ import {
   databaseError,
 } from 'instep-engine';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Database } from '../support/internals/database.ts';
 import {
   connect,
   createEmptyDatabase,

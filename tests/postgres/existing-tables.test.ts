@@ -1,12 +1,12 @@
-import type { Database } from 'instep/src/postgres/database.ts';
-import { migrate } from 'instep/src/postgres/migrate.ts';
-import { readTeam } from 'instep/src/postgres/statements/teams.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   applicationTablesOf,
+  type Database,
+  migrate,
   recognizeTables,
-} from 'instep/src/postgres/tables/recognize-tables.ts';
-import { findUsers } from 'instep/src/server/user.ts';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+} from '../support/internals/database.ts';
+import { readTeam } from '../support/internals/rows.ts';
+import { findUsers } from '../support/internals/server.ts';
 import {
   connect,
   createEmptyDatabase,

@@ -1,9 +1,8 @@
 import { EventEmitter, once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Database, openDatabase } from 'instep/src/postgres/database.ts';
-import { parseDatabaseUrl } from 'instep/src/postgres/database-url.ts';
 import { DatabaseUnavailable } from 'instep-engine';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type Database, openDatabase, parseDatabaseUrl } from '../support/internals/database.ts';
 import { startProxy } from '../support/network/tcp-proxy.ts';
 import { PostgresCluster } from '../support/postgres/postgres-cluster.ts';
 

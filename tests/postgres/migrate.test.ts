@@ -1,7 +1,11 @@
-import type { Database } from 'instep/src/postgres/database.ts';
-import { checkSchema, migrate } from 'instep/src/postgres/migrate.ts';
-import { MIGRATIONS, newestVersion } from 'instep/src/postgres/migrations.ts';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import {
+  checkSchema,
+  type Database,
+  MIGRATIONS,
+  migrate,
+  newestVersion,
+} from '../support/internals/database.ts';
 import {
   connect,
   createEmptyDatabase,

@@ -1,9 +1,13 @@
-import { type Database, openDatabase, unlessRefused } from 'instep/src/postgres/database.ts';
-import { parseDatabaseUrl } from 'instep/src/postgres/database-url.ts';
-import { SchemaInUse } from 'instep/src/postgres/migrate.ts';
+import { SchemaInUse } from 'instep';
 import { DeadlineExceeded, Stopped } from 'instep-engine';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import {
+  type Database,
+  openDatabase,
+  parseDatabaseUrl,
+  unlessRefused,
+} from '../support/internals/database.ts';
 import { startProxy, type TcpProxy } from '../support/network/tcp-proxy.ts';
 import { createEmptyDatabase, postgresServers } from '../support/postgres/test-database.ts';
 

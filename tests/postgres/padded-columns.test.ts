@@ -1,5 +1,5 @@
-import { migrate } from 'instep/src/postgres/migrate.ts';
 import { expect, test } from 'vitest';
+import { migrate } from '../support/internals/database.ts';
 import { connect, createEmptyDatabase, embeddedServer } from '../support/postgres/test-database.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
 import { receivedEvent } from '../support/stripe/events.ts';

@@ -1,7 +1,7 @@
-import type { ApplicationId } from 'instep/src/application.ts';
-import type { Examined } from 'instep/src/postgres/examine.ts';
-import { type LinkedTeam, readLinkedTeams } from 'instep/src/postgres/statements/teams.ts';
+import type { ApplicationId } from 'instep';
 import { expect, test } from 'vitest';
+import type { Examined } from '../support/internals/database.ts';
+import { type LinkedTeam, readLinkedTeams } from '../support/internals/rows.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 
 test.each([

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
-import { type PageStart, readPage } from 'instep/src/postgres/examine.ts';
+import type { PageStart } from 'instep/operate';
 import { expect, test } from 'vitest';
+import { readPage } from '../support/internals/database.ts';
 
 /** Rows with a key each, some of which match. */
 const anyList = fc

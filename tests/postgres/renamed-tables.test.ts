@@ -1,7 +1,6 @@
-import type { Database } from 'instep/src/postgres/database.ts';
-import { migrate } from 'instep/src/postgres/migrate.ts';
-import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Database, migrate } from '../support/internals/database.ts';
+import { addTeam, readTeam } from '../support/internals/rows.ts';
 import {
   connect,
   createEmptyDatabase,

@@ -1,10 +1,8 @@
-import { type Database, openDatabase, type Query } from 'instep/src/postgres/database.ts';
-import { migrate } from 'instep/src/postgres/migrate.ts';
-import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
-import { addUser } from 'instep/src/postgres/statements/users.ts';
-import { findUsers } from 'instep/src/server/user.ts';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Database, migrate, openDatabase, type Query } from '../support/internals/database.ts';
+import { addTeam, addUser, readTeam } from '../support/internals/rows.ts';
+import { findUsers } from '../support/internals/server.ts';
 import {
   connect,
   createEmptyDatabase,

@@ -1,6 +1,5 @@
-import { openDatabase } from 'instep/src/postgres/database.ts';
-import { parseDatabaseUrl } from 'instep/src/postgres/database-url.ts';
 import { expect, test, vi } from 'vitest';
+import { openDatabase, parseDatabaseUrl } from '../support/internals/database.ts';
 import { startProxy } from '../support/network/tcp-proxy.ts';
 import { createEmptyDatabase } from '../support/postgres/test-database.ts';
 

@@ -1,6 +1,5 @@
-import { type Database, openDatabase } from 'instep/src/postgres/database.ts';
-import { parseDatabaseUrl } from 'instep/src/postgres/database-url.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type Database, openDatabase, parseDatabaseUrl } from '../support/internals/database.ts';
 import { createEmptyDatabase, postgresServers } from '../support/postgres/test-database.ts';
 
 const PREPARED = 'select name from pg_prepared_statements';

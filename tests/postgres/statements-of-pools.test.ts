@@ -1,8 +1,7 @@
-import { type Database, openDatabase } from 'instep/src/postgres/database.ts';
-import { parseDatabaseUrl } from 'instep/src/postgres/database-url.ts';
 import { DatabaseRefused } from 'instep-engine';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type Database, openDatabase, parseDatabaseUrl } from '../support/internals/database.ts';
 import { createEmptyDatabase, postgresServers } from '../support/postgres/test-database.ts';
 
 const ADD = { name: 'add', text: 'insert into notes values ($1, $2)' };

@@ -1,11 +1,11 @@
-import type { Database } from 'instep/src/postgres/database.ts';
-import { migrate } from 'instep/src/postgres/migrate.ts';
-import {
-  ApplicationTablesUnfit,
-  applicationTablesOf,
-  recognizeTables,
-} from 'instep/src/postgres/tables/recognize-tables.ts';
+import { ApplicationTablesUnfit } from 'instep';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  applicationTablesOf,
+  type Database,
+  migrate,
+  recognizeTables,
+} from '../support/internals/database.ts';
 import {
   connect,
   createEmptyDatabase,

@@ -1,10 +1,10 @@
-import type { Database } from 'instep/src/postgres/database.ts';
-import { migrate } from 'instep/src/postgres/migrate.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   applicationTablesOf,
+  type Database,
+  migrate,
   recognizeTables,
-} from 'instep/src/postgres/tables/recognize-tables.ts';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+} from '../support/internals/database.ts';
 import {
   connect,
   createEmptyDatabase,

@@ -1,4 +1,4 @@
-import { createLogger, type LogLevel } from 'instep/src/runtime/logging.ts';
+import { createLogger, type LogLevel } from 'instep';
 import { DatabaseRefused } from 'instep-engine';
 import { expect, test } from 'vitest';
 

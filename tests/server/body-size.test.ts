@@ -1,4 +1,4 @@
-import { signWebhook } from 'instep/src/testing/stripe-objects.ts';
+import { signWebhook } from 'instep/testing';
 import { expect, test } from 'vitest';
 import { exchange, openConnection, statusesIn } from '../support/network/raw-connection.ts';
 import { WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { signWebhook } from 'instep/src/testing/stripe-objects.ts';
+import { signWebhook } from 'instep/testing';
 import { expect, onTestFinished, test } from 'vitest';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { createFolder, SETTINGS } from '../support/process/instep-process.ts';

@@ -1,5 +1,5 @@
-import type { ApplicationId } from 'instep/src/application.ts';
-import { signWebhook } from 'instep/src/testing/stripe-objects.ts';
+import type { ApplicationId } from 'instep';
+import { signWebhook } from 'instep/testing';
 import { afterEach, expect, test } from 'vitest';
 import { openConnection, statusesIn } from '../support/network/raw-connection.ts';
 import { WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';

@@ -1,4 +1,4 @@
-import { signWebhook } from 'instep/src/testing/stripe-objects.ts';
+import { signWebhook } from 'instep/testing';
 import { afterAll, describe, expect, test, vi } from 'vitest';
 import { type Behavior, startProxy, type TcpProxy } from '../support/network/tcp-proxy.ts';
 import { WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';

@@ -1,9 +1,9 @@
 import {
   ApiCollection,
   type ApiFault,
+  createEventNotification,
   startFakeStripeApi,
-} from 'instep/src/testing/fake-stripe-api.ts';
-import { createEventNotification } from 'instep/src/testing/stripe-objects.ts';
+} from 'instep/testing';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { undescribed } from '../contract/openapi-document.ts';
 import { useService } from '../support/service/contract-service.ts';

@@ -1,5 +1,6 @@
+import type { HttpRequest } from 'instep';
 import { createFetchHandler } from 'instep/src/server/fetch-handler.ts';
-import { HttpError, type HttpRequest, jsonResponse } from 'instep/src/server/http-message.ts';
+import { HttpError, jsonResponse } from 'instep/src/server/http-message.ts';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
 const LIMIT_BYTES = 10;

@@ -1,5 +1,5 @@
-import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { expect, test } from 'vitest';
+import { addTeam } from '../support/internals/rows.ts';
 import { lockTeam, whileHeld } from '../support/postgres/locks.ts';
 import { NO_PLAN, useService } from '../support/service/contract-service.ts';
 import { eventBody } from '../support/stripe/events.ts';

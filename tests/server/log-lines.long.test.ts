@@ -1,6 +1,6 @@
-import { issueSession } from 'instep/src/sessions/token.ts';
-import { signWebhook } from 'instep/src/testing/stripe-objects.ts';
+import { signWebhook } from 'instep/testing';
 import { afterAll, expect, test, vi } from 'vitest';
+import { issueSession } from '../support/internals/sessions.ts';
 import { startProxy, type TcpProxy } from '../support/network/tcp-proxy.ts';
 import { lockTeam, whileHeld } from '../support/postgres/locks.ts';
 import { AUTH_SECRET, HEADERS, PROFILE, WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';

@@ -1,7 +1,7 @@
 import { Server } from 'node:http';
-import { createLogger } from 'instep/src/runtime/logging.ts';
-import { openListener } from 'instep/src/server/listener.ts';
+import { createLogger } from 'instep';
 import { expect, onTestFinished, test } from 'vitest';
+import { openListener } from '../support/internals/server.ts';
 
 test('connections that can not be accepted are logged, and the server goes on', async () => {
   const lines: string[] = [];

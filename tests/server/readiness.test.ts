@@ -1,6 +1,6 @@
-import { createLogger } from 'instep/src/runtime/logging.ts';
-import { ReadinessEndpoint } from 'instep/src/server/health.ts';
+import { createLogger } from 'instep';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { ReadinessEndpoint } from '../support/internals/server.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();

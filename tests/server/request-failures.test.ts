@@ -1,13 +1,11 @@
+import { createLogger } from 'instep';
 import { NO_INSTRUMENTATION } from 'instep/src/runtime/instrumentation.ts';
-import { createLogger } from 'instep/src/runtime/logging.ts';
-import { ReadinessEndpoint } from 'instep/src/server/health.ts';
 import { Router } from 'instep/src/server/router.ts';
-import { UserEndpoint } from 'instep/src/server/user.ts';
-import { WebhookEndpoint } from 'instep/src/server/webhook.ts';
-import { SignatureVerifier } from 'instep/src/stripe/signature.ts';
-import { signWebhook } from 'instep/src/testing/stripe-objects.ts';
+import { signWebhook } from 'instep/testing';
 import { DatabaseRefused, DatabaseUnavailable } from 'instep-engine';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { ReadinessEndpoint, UserEndpoint, WebhookEndpoint } from '../support/internals/server.ts';
+import { SignatureVerifier } from '../support/internals/stripe.ts';
 import { eventBody } from '../support/stripe/events.ts';
 
 beforeEach(() => {

@@ -1,6 +1,4 @@
-import { createLogger } from 'instep/src/runtime/logging.ts';
-import type { Handler } from 'instep/src/server/http-message.ts';
-import { listen } from 'instep/src/server/listener.ts';
+import { createLogger, type Handler, listen } from 'instep';
 import { expect, onTestFinished, test } from 'vitest';
 
 const OK = { status: 200, headers: {}, body: 'ok' };

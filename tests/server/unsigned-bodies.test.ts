@@ -1,7 +1,6 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { createLogger } from 'instep/src/runtime/logging.ts';
-import { listen } from 'instep/src/server/listener.ts';
+import { createLogger, listen } from 'instep';
 import { readBody, UnfinishedBodies } from 'instep/src/server/read-body.ts';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { sessionToken } from 'instep/src/sessions/token.ts';
 import { expect, test } from 'vitest';
+import { sessionToken } from '../support/internals/sessions.ts';
 
 const OTHERS = Array.from({ length: 300 }, (_, index) => `other_${index}=value`).join('; ');
 

@@ -1,7 +1,6 @@
-import { openInstep, readConfig } from 'instep';
-import { createLogger } from 'instep/src/runtime/logging.ts';
-import { issueSession } from 'instep/src/sessions/token.ts';
+import { createLogger, openInstep, readConfig } from 'instep';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { issueSession } from '../support/internals/sessions.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { SETTINGS } from '../support/process/instep-process.ts';
 import { AUTH_SECRET } from '../support/secrets/test-secrets.ts';

@@ -1,12 +1,12 @@
 import { createHmac } from 'node:crypto';
+import { SignJWT } from 'jose';
+import { expect, test, vi } from 'vitest';
 import {
   issueSession,
   SessionReader,
   secretKeys,
   verifySession,
-} from 'instep/src/sessions/token.ts';
-import { SignJWT } from 'jose';
-import { expect, test, vi } from 'vitest';
+} from '../support/internals/sessions.ts';
 
 const NOW_MS = 1_700_000_000_000;
 const NOW = NOW_MS / 1_000;

@@ -1,4 +1,4 @@
-import { createLogger } from 'instep/src/runtime/logging.ts';
+import { createLogger } from 'instep';
 import { expect, test } from 'vitest';
 import { openCluster } from '../../simulation/cluster/open-cluster.ts';
 import { withPrimaryAndStandby } from '../../simulation/cluster/with-primary-and-standby.ts';

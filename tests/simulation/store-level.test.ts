@@ -1,4 +1,4 @@
-import { createLogger } from 'instep/src/runtime/logging.ts';
+import { createLogger } from 'instep';
 import { expect, test } from 'vitest';
 import { describeFailure } from '../../simulation/describe-failure.ts';
 import { DEFAULT_FAULTS } from '../../simulation/lifecycle/faults.ts';

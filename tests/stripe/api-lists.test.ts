@@ -1,10 +1,9 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createStripeApi } from 'instep/src/stripe/api.ts';
-import { StripeApiFailed } from 'instep/src/stripe/api-failure.ts';
-import { ApiCollection, startFakeStripeApi } from 'instep/src/testing/fake-stripe-api.ts';
+import { ApiCollection, startFakeStripeApi } from 'instep/testing';
 import { afterAll, expect, test } from 'vitest';
+import { createStripeApi, StripeApiFailed } from '../support/internals/stripe.ts';
 import { API_KEY } from '../support/secrets/test-secrets.ts';
 
 const range = Array.from({ length: 150 }, (_, index) => index);

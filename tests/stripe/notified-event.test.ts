@@ -1,7 +1,6 @@
-import { createEventRetrieval } from 'instep/src/stripe/api.ts';
-import { parseEvent } from 'instep/src/stripe/parse-event.ts';
-import { createSubscriptionEvent } from 'instep/src/testing/stripe-objects.ts';
+import { createSubscriptionEvent } from 'instep/testing';
 import { expect, test } from 'vitest';
+import { createEventRetrieval, parseEvent } from '../support/internals/stripe.ts';
 import { API_KEY } from '../support/secrets/test-secrets.ts';
 import { useStripeApis } from '../support/stripe/stripe-apis.ts';
 

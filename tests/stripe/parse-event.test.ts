@@ -1,6 +1,7 @@
 import fc from 'fast-check';
-import { BodyNotJson, parseEvent } from 'instep/src/stripe/parse-event.ts';
+import { BodyNotJson } from 'instep';
 import { expect, test } from 'vitest';
+import { parseEvent } from '../support/internals/stripe.ts';
 
 const receipt = { receivedAtMs: 1_700_000_000_999, nonce: () => 'nonce' };
 const parse = (value: unknown) => parseEvent(JSON.stringify(value), receipt);

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
-import { SignatureInvalid, SignatureVerifier } from 'instep/src/stripe/signature.ts';
-import { signWebhook } from 'instep/src/testing/stripe-objects.ts';
+import { SignatureInvalid } from 'instep';
+import { signWebhook } from 'instep/testing';
 import Stripe from 'stripe';
 import { expect, test } from 'vitest';
+import { SignatureVerifier } from '../support/internals/stripe.ts';
 import { repetitions } from '../support/test-length.ts';
 
 const NOW_MS = 1_700_000_000_000;

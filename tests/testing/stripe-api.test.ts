@@ -1,10 +1,10 @@
 import {
   ApiCollection,
   type ApiObject,
+  createCheckoutSession,
   type FakeStripeAccount,
   startFakeStripeApi,
-} from 'instep/src/testing/fake-stripe-api.ts';
-import { createCheckoutSession } from 'instep/src/testing/stripe-objects.ts';
+} from 'instep/testing';
 import Stripe from 'stripe';
 import { afterAll, describe, expect, test } from 'vitest';
 import { API_KEY } from '../support/secrets/test-secrets.ts';

@@ -1,6 +1,6 @@
-import { parseEvent } from 'instep/src/stripe/parse-event.ts';
 import { createSubscriptionEvent, signedRequest } from 'instep/testing';
 import { describe, expect, test } from 'vitest';
+import { parseEvent } from '../support/internals/stripe.ts';
 
 const NOW_MS = 1_767_225_600_000;
 const now = () => NOW_MS;

@@ -1,7 +1,7 @@
-import type { ApplicationId } from 'instep/src/application.ts';
-import type { Database } from 'instep/src/postgres/database.ts';
-import { addTeam } from 'instep/src/postgres/statements/teams.ts';
-import type { SubscriptionEventFields } from 'instep/src/testing/stripe-objects.ts';
+import type { ApplicationId } from 'instep';
+import type { SubscriptionEventFields } from 'instep/testing';
+import type { Database } from '../../support/internals/database.ts';
+import { addTeam } from '../../support/internals/rows.ts';
 import { openPipeline } from '../../support/service/pipelines.ts';
 import { eventBody, received } from '../../support/stripe/events.ts';
 import { HOSTILE } from '../../support/stripe/hostile-texts.ts';

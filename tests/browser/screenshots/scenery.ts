@@ -1,27 +1,24 @@
+import { createLogger } from 'instep';
 import {
   createActivity,
   inTrueOrder,
   PRODUCT_NAMES,
   walkthrough,
 } from 'instep/src/cli/demo/scenes.ts';
-import { type Ingest, IngestPipeline } from 'instep/src/ingest/pipeline.ts';
-import { FailedJobs } from 'instep/src/maintenance/failed-jobs.ts';
-import { createJobs } from 'instep/src/maintenance/jobs.ts';
-import type { Database, Query } from 'instep/src/postgres/database.ts';
-import { addTeam, readTeam, writePlans } from 'instep/src/postgres/statements/teams.ts';
-import { createLogger } from 'instep/src/runtime/logging.ts';
-import { createStripeApi } from 'instep/src/stripe/api.ts';
 import {
   ApiCollection,
-  type FakeStripeApi,
-  startFakeStripeApi,
-} from 'instep/src/testing/fake-stripe-api.ts';
-import {
   createSubscriptionEvent,
+  type FakeStripeApi,
   type SubscriptionEvent,
   type SubscriptionEventFields,
-} from 'instep/src/testing/stripe-objects.ts';
+  startFakeStripeApi,
+} from 'instep/testing';
 import { createRandom } from '../../../simulation/random.ts';
+import type { Database, Query } from '../../support/internals/database.ts';
+import { type Ingest, IngestPipeline } from '../../support/internals/ingest.ts';
+import { createJobs, FailedJobs } from '../../support/internals/repair.ts';
+import { addTeam, readTeam, writePlans } from '../../support/internals/rows.ts';
+import { createStripeApi } from '../../support/internals/stripe.ts';
 import { API_KEY } from '../../support/secrets/test-secrets.ts';
 import { recordComparison } from '../../support/service/comparison.ts';
 import { received } from '../../support/stripe/events.ts';

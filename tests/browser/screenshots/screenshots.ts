@@ -1,11 +1,11 @@
 import { mkdirSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { addTeam } from 'instep/src/postgres/statements/teams.ts';
-import type { FakeStripeApi } from 'instep/src/testing/fake-stripe-api.ts';
+import type { FakeStripeApi } from 'instep/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { PHONE, useBrowser } from '../../support/browser/browser.ts';
 import { openConsole } from '../../support/browser/console-pages.ts';
 import { layoutProblems } from '../../support/browser/layout.ts';
+import { addTeam } from '../../support/internals/rows.ts';
 import { createDatabase } from '../../support/postgres/test-database.ts';
 import { SHARED_TOKEN } from '../../support/secrets/test-secrets.ts';
 import { recordComparison } from '../../support/service/comparison.ts';

@@ -1,4 +1,3 @@
-import { parseBody, parseEvent } from 'instep/src/stripe/parse-event.ts';
 import {
   type Database,
   ENGINE_SCHEMA,
@@ -14,6 +13,7 @@ import {
 } from 'instep-engine';
 import pg from 'pg';
 import { onTestFinished } from 'vitest';
+import { parseBody, parseEvent } from '../../support/internals/stripe.ts';
 import { createEmptyDatabase } from '../../support/postgres/test-database.ts';
 
 /** The teams of nextjs/saas-starter. */

@@ -1,8 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import type { Database } from 'instep/src/postgres/database.ts';
-import { writeProductName } from 'instep/src/postgres/statements/products.ts';
 import { expect } from 'vitest';
 import { bodyOf, contentOf, productIdOf } from '../../../bench/load/subscription-event.ts';
+import type { Database } from '../../support/internals/database.ts';
+import { writeProductName } from '../../support/internals/rows.ts';
 import { WEBHOOK_SECRET } from '../../support/secrets/test-secrets.ts';
 
 const SENDER = new URL('event-sender.js', import.meta.url).pathname;

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Database } from 'instep/src/postgres/database.ts';
+import type { Database } from '../../support/internals/database.ts';
 import type { Figures } from '../load.ts';
 import { type Attempt, startRegularTraffic } from '../regular-traffic.ts';
 import { createFlood } from './flood.ts';

@@ -1,7 +1,4 @@
-import type { ApplicationId } from 'instep/src/application.ts';
-import type { Database } from 'instep/src/postgres/database.ts';
-import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
-import { createLogger } from 'instep/src/runtime/logging.ts';
+import { type ApplicationId, createLogger } from 'instep';
 import { expect } from 'vitest';
 import { expectedTeam } from '../../../simulation/expected-team.ts';
 import { type History, renderHistory } from '../../../simulation/lifecycle/history.ts';
@@ -10,6 +7,8 @@ import { maintenanceJobs, readAmbiguous } from '../../../simulation/store/mainte
 import { SimulatedApi } from '../../../simulation/store/simulated-api.ts';
 import { received } from '../../../simulation/store/store-world.ts';
 import { createWorld } from '../../../simulation/world.ts';
+import type { Database } from '../../support/internals/database.ts';
+import { addTeam, readTeam } from '../../support/internals/rows.ts';
 import { createDatabase } from '../../support/postgres/test-database.ts';
 import { openWholePipeline } from '../../support/service/pipelines.ts';
 import { CrashPlan, type CrashPoint } from '../crash-plan.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { addTeam } from 'instep/src/postgres/statements/teams.ts';
-import { signWebhook } from 'instep/src/testing/stripe-objects.ts';
+import { signWebhook } from 'instep/testing';
+import { addTeam } from '../../support/internals/rows.ts';
 import {
   dropRole,
   HOSTILE_TEAMS,

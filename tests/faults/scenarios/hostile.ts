@@ -1,10 +1,9 @@
 import { createHmac } from 'node:crypto';
-import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
-import { addUser } from 'instep/src/postgres/statements/users.ts';
-import { issueSession } from 'instep/src/sessions/token.ts';
-import { signWebhook } from 'instep/src/testing/stripe-objects.ts';
+import { signWebhook } from 'instep/testing';
 import { mapConcurrently } from '../../../simulation/map-concurrently.ts';
 import { createRandom, type Random } from '../../../simulation/random.ts';
+import { addTeam, addUser, readTeam } from '../../support/internals/rows.ts';
+import { issueSession } from '../../support/internals/sessions.ts';
 import { openConnection, statusesIn } from '../../support/network/raw-connection.ts';
 import { createDatabase } from '../../support/postgres/test-database.ts';
 import { type InstepProcess, startInstep } from '../../support/process/instep-process.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { migrate } from 'instep/src/postgres/migrate.ts';
 import { createRandom } from '../../../simulation/random.ts';
+import { migrate } from '../../support/internals/database.ts';
 import { PostgresCluster } from '../../support/postgres/postgres-cluster.ts';
 import { connect } from '../../support/postgres/test-database.ts';
 import { startInstep } from '../../support/process/instep-process.ts';

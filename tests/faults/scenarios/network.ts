@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { migrate } from 'instep/src/postgres/migrate.ts';
-import { signWebhook } from 'instep/src/testing/stripe-objects.ts';
+import { signWebhook } from 'instep/testing';
+import { migrate } from '../../support/internals/database.ts';
 import { type Behavior, startProxy } from '../../support/network/tcp-proxy.ts';
 import { PostgresCluster } from '../../support/postgres/postgres-cluster.ts';
 import { connect } from '../../support/postgres/test-database.ts';

@@ -1,4 +1,4 @@
-import type { Database } from 'instep/src/postgres/database.ts';
+import type { Database } from '../../support/internals/database.ts';
 import { createDatabase } from '../../support/postgres/test-database.ts';
 import { startInstep } from '../../support/process/instep-process.ts';
 import { type EventFlood, floodAtRate, floodWithEvents } from '../flood/events.ts';

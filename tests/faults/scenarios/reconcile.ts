@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Database } from 'instep/src/postgres/database.ts';
 import {
   ApiCollection,
   type ApiObject,
+  createSubscriptionEvent,
   startFakeStripeApi,
-} from 'instep/src/testing/fake-stripe-api.ts';
-import { createSubscriptionEvent } from 'instep/src/testing/stripe-objects.ts';
+} from 'instep/testing';
+import type { Database } from '../../support/internals/database.ts';
 import { createDatabase } from '../../support/postgres/test-database.ts';
 import { spawnInstep } from '../../support/process/instep-process.ts';
 import { API_KEY } from '../../support/secrets/test-secrets.ts';

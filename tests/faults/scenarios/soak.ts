@@ -1,4 +1,4 @@
-import { addUser } from 'instep/src/postgres/statements/users.ts';
+import { addUser } from '../../support/internals/rows.ts';
 import { createDatabase } from '../../support/postgres/test-database.ts';
 import { startInstep } from '../../support/process/instep-process.ts';
 import { sessionCookie } from '../../support/service/session-cookie.ts';

@@ -1,9 +1,8 @@
-import type { ApplicationId } from 'instep/src/application.ts';
-import type { ReconciliationIssue } from 'instep/src/maintenance/reconcile/drift.ts';
-import { reconcile } from 'instep/src/maintenance/reconcile/reconcile.ts';
-import { createLogger } from 'instep/src/runtime/logging.ts';
-import { createStripeApi, type StripeApi } from 'instep/src/stripe/api.ts';
+import { type ApplicationId, createLogger } from 'instep';
+import type { ReconciliationIssue } from 'instep/operate';
 import { beforeEach, expect, test } from 'vitest';
+import { reconcile } from '../../support/internals/repair.ts';
+import { createStripeApi, type StripeApi } from '../../support/internals/stripe.ts';
 import { API_KEY } from '../../support/secrets/test-secrets.ts';
 import { openAccount } from '../../support/stripe/reconciled-account.ts';
 

@@ -1,8 +1,8 @@
 import { findDrifts } from 'instep/src/maintenance/reconcile/reconcile-teams.ts';
-import { openDatabase } from 'instep/src/postgres/database.ts';
-import { type LinkedTeam, readTeamsOf } from 'instep/src/postgres/statements/teams.ts';
 import pg from 'pg';
 import { expect, test } from 'vitest';
+import { openDatabase } from '../../support/internals/database.ts';
+import { type LinkedTeam, readTeamsOf } from '../../support/internals/rows.ts';
 import { lockTeam, whileHeld } from '../../support/postgres/locks.ts';
 import { embeddedServer } from '../../support/postgres/test-database.ts';
 import { useDatabase } from '../../support/service/ingest-service.ts';

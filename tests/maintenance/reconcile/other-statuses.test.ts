@@ -1,5 +1,5 @@
-import { readAccess } from 'instep/src/access/team-access.ts';
 import { expect, test } from 'vitest';
+import { readAccess } from '../../support/internals/access.ts';
 import { openAccount } from '../../support/stripe/reconciled-account.ts';
 
 const account = await openAccount();

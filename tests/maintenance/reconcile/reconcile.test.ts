@@ -1,12 +1,15 @@
-import type { Ingest } from 'instep/src/ingest/pipeline.ts';
-import { reconcile } from 'instep/src/maintenance/reconcile/reconcile.ts';
-import type { Database, Query } from 'instep/src/postgres/database.ts';
-import { createLogger } from 'instep/src/runtime/logging.ts';
-import type { StripeApi, StripePage } from 'instep/src/stripe/api.ts';
-import { StripeApiFailed } from 'instep/src/stripe/api-failure.ts';
+import { createLogger } from 'instep';
 import type { Json } from 'instep-engine';
 import { DatabaseBusy, DatabaseRefused } from 'instep-engine';
 import { expect, test } from 'vitest';
+import type { Database, Query } from '../../support/internals/database.ts';
+import type { Ingest } from '../../support/internals/ingest.ts';
+import { reconcile } from '../../support/internals/repair.ts';
+import {
+  type StripeApi,
+  StripeApiFailed,
+  type StripePage,
+} from '../../support/internals/stripe.ts';
 import { lockTeam, whileHeld } from '../../support/postgres/locks.ts';
 import { embeddedServer } from '../../support/postgres/test-database.ts';
 import { useDatabase } from '../../support/service/ingest-service.ts';

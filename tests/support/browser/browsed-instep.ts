@@ -1,12 +1,13 @@
-import type { Database } from 'instep/src/postgres/database.ts';
-import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import {
   ApiCollection,
   type FakeStripeApi,
+  type SubscriptionEventFields,
+  signWebhook,
   startFakeStripeApi,
-} from 'instep/src/testing/fake-stripe-api.ts';
-import { type SubscriptionEventFields, signWebhook } from 'instep/src/testing/stripe-objects.ts';
+} from 'instep/testing';
 import { afterAll, beforeAll } from 'vitest';
+import type { Database } from '../internals/database.ts';
+import { addTeam } from '../internals/rows.ts';
 import { createDatabase } from '../postgres/test-database.ts';
 import { type InstepProcess, startInstep } from '../process/instep-process.ts';
 import { WEBHOOK_SECRET } from '../secrets/test-secrets.ts';

@@ -1,11 +1,9 @@
-import { createContext } from 'instep/src/operate/context.ts';
-import { listenForOperators } from 'instep/src/operators-listener/open-operations.ts';
-import type { Database } from 'instep/src/postgres/database.ts';
-import { createLogger } from 'instep/src/runtime/logging.ts';
+import { createLogger } from 'instep';
 import { toNodeListener } from 'instep-console';
-import type { PagesOptions } from 'instep-console/src/pages.tsx';
-import { createPages } from 'instep-console/src/pages.tsx';
+import { createPages, type PagesOptions } from 'instep-console/src/pages.tsx';
 import { atEndOfFile } from '../end-of-file.ts';
+import type { Database } from '../internals/database.ts';
+import { createContext, listenForOperators } from '../internals/operations.ts';
 import { API_KEY } from '../secrets/test-secrets.ts';
 import { csrfIn } from '../service/console-service.ts';
 

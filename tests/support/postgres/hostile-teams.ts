@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import type { Query } from 'instep/src/postgres/database.ts';
 import pg from 'pg';
+import type { Query } from '../internals/database.ts';
 
 /** PL/pgSQL can raise any of them, including those of PostgreSQL's own failures. */
 const STATES = ['P0001', 'U0001', '55000', '42501', '40001', '57P01', 'XX000', '08006', '53300'];

@@ -1,5 +1,5 @@
-import type { ApplicationId } from 'instep/src/application.ts';
-import type { Database } from 'instep/src/postgres/database.ts';
+import type { ApplicationId } from 'instep';
+import type { Database } from '../internals/database.ts';
 
 /** Holds the lock that this statement takes, from another session, during the work. */
 export async function whileHeld(

@@ -1,5 +1,5 @@
-import type { Database, Query } from 'instep/src/postgres/database.ts';
 import { DatabaseConflict } from 'instep-engine';
+import type { Database, Query } from '../internals/database.ts';
 
 /** The database of an instance for which this happens after the first read of its log, before it decides and writes. */
 export function withMeanwhile(database: Database, meanwhile: () => Promise<unknown>): Database {

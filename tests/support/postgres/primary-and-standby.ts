@@ -1,9 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { makeAccessView } from 'instep/src/postgres/access-view.ts';
-import { openDatabase } from 'instep/src/postgres/database.ts';
-import { parseDatabaseUrl } from 'instep/src/postgres/database-url.ts';
-import { migrate } from 'instep/src/postgres/migrate.ts';
-import { recognizeTables } from 'instep/src/postgres/tables/recognize-tables.ts';
+import { makeAccessView } from '../internals/access.ts';
+import { migrate, openDatabase, parseDatabaseUrl, recognizeTables } from '../internals/database.ts';
 import { PostgresCluster } from './postgres-cluster.ts';
 
 /** Run on the standby. Waiting for its end can conflict with the ongoing recovery. */

@@ -1,8 +1,5 @@
-import { makeAccessView } from 'instep/src/postgres/access-view.ts';
-import { openDatabase } from 'instep/src/postgres/database.ts';
-import { parseDatabaseUrl } from 'instep/src/postgres/database-url.ts';
-import { migrate } from 'instep/src/postgres/migrate.ts';
-import { recognizeTables } from 'instep/src/postgres/tables/recognize-tables.ts';
+import { makeAccessView } from '../internals/access.ts';
+import { migrate, openDatabase, parseDatabaseUrl, recognizeTables } from '../internals/database.ts';
 
 /** A database with Instep's tables. Copying it takes a fraction of the time that the migrations take. */
 export const TEMPLATE = 'migrated_template';

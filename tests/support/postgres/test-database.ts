@@ -1,10 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { type Database, openDatabase } from 'instep/src/postgres/database.ts';
-import { parseDatabaseUrl } from 'instep/src/postgres/database-url.ts';
-import { migrate } from 'instep/src/postgres/migrate.ts';
-import { MIGRATIONS, newestVersion } from 'instep/src/postgres/migrations.ts';
 import pg from 'pg';
 import { inject } from 'vitest';
+import {
+  type Database,
+  MIGRATIONS,
+  migrate,
+  newestVersion,
+  openDatabase,
+  parseDatabaseUrl,
+} from '../internals/database.ts';
 import { DATABASE_PASSWORD } from '../secrets/test-secrets.ts';
 import { TEMPLATE } from './template.ts';
 

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { appendFileSync, cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { newestVersion } from 'instep/src/postgres/migrations.ts';
 import { VERSION } from 'instep/src/runtime/packages.ts';
+import { newestVersion } from '../internals/database.ts';
 import { createFolder } from './instep-process.ts';
 
 /** A compiled version of the program. */

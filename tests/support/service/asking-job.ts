@@ -1,6 +1,6 @@
 import { ASK_STRIPE_JOB } from 'instep/src/maintenance/ask-stripe.ts';
-import type { Query } from 'instep/src/postgres/database.ts';
-import type { StripeApi } from 'instep/src/stripe/api.ts';
+import type { Query } from '../internals/database.ts';
+import type { StripeApi } from '../internals/stripe.ts';
 import { createJobsWithoutStripe, REFUSING_API } from './jobs-without-stripe.ts';
 
 type Services = Parameters<typeof createJobsWithoutStripe>[0];

@@ -1,5 +1,6 @@
-import { NOTHING_COUNTED, type Progress } from 'instep/src/maintenance/reconcile/progress.ts';
-import type { Query } from 'instep/src/postgres/database.ts';
+import type { Progress } from 'instep/operate';
+import { NOTHING_COUNTED } from 'instep/src/maintenance/reconcile/progress.ts';
+import type { Query } from '../internals/database.ts';
 
 /** Records that all teams were compared with Stripe, without an issue. */
 export async function recordComparison(query: Query, atMs = Date.now()): Promise<void> {

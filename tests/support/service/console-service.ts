@@ -1,16 +1,10 @@
-import type { NamedToken } from 'instep/src/config/config.ts';
-import type { Exposition } from 'instep/src/metrics/metrics.ts';
-import { createContext } from 'instep/src/operate/context.ts';
-import {
-  createTokenCheck,
-  listenForOperators,
-} from 'instep/src/operators-listener/open-operations.ts';
-import type { Database } from 'instep/src/postgres/database.ts';
-import { createLogger } from 'instep/src/runtime/logging.ts';
-import type { RunningServer } from 'instep/src/server/listener.ts';
+import { createLogger, type Exposition, type RunningServer } from 'instep';
+import type { NamedToken } from 'instep/operate';
 import { toNodeListener } from 'instep-console';
 import { createPages } from 'instep-console/src/pages.tsx';
 import { afterAll, beforeAll } from 'vitest';
+import type { Database } from '../internals/database.ts';
+import { createContext, createTokenCheck, listenForOperators } from '../internals/operations.ts';
 import { connect, createDatabase } from '../postgres/test-database.ts';
 import { checkOutput } from '../secrets/leaks.ts';
 import { API_KEY } from '../secrets/test-secrets.ts';

@@ -1,10 +1,9 @@
-import type { ApplicationId } from 'instep/src/application.ts';
-import type { Database } from 'instep/src/postgres/database.ts';
-import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
-import { addUser } from 'instep/src/postgres/statements/users.ts';
-import { signWebhook } from 'instep/src/testing/stripe-objects.ts';
+import type { ApplicationId } from 'instep';
+import { signWebhook } from 'instep/testing';
 import type { Plan } from 'instep-engine';
 import { afterAll, beforeAll } from 'vitest';
+import type { Database } from '../internals/database.ts';
+import { addTeam, addUser, readTeam } from '../internals/rows.ts';
 import { createDatabase } from '../postgres/test-database.ts';
 import { type InstepProcess, startInstep } from '../process/instep-process.ts';
 import { HEADERS, PROFILE, WEBHOOK_SECRET } from '../secrets/test-secrets.ts';

@@ -1,6 +1,6 @@
-import type { Query } from 'instep/src/postgres/database.ts';
-import { readStates } from 'instep/src/postgres/statements/customers.ts';
 import { ambiguousReport } from 'instep-engine';
+import type { Query } from '../internals/database.ts';
+import { readStates } from '../internals/rows.ts';
 
 /** Whether events of one second leave open which came last. */
 export async function hasUnknownOrder(query: Query, customerId: string): Promise<boolean> {

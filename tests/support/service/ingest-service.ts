@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import type { ApplicationId } from 'instep/src/application.ts';
-import type { Database } from 'instep/src/postgres/database.ts';
-import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
+import type { ApplicationId } from 'instep';
 import { afterAll, beforeAll } from 'vitest';
+import type { Database } from '../internals/database.ts';
+import { addTeam, readTeam } from '../internals/rows.ts';
 import { connect, createDatabase, type TestServer } from '../postgres/test-database.ts';
 
 type LogRow = {

@@ -1,7 +1,6 @@
-import { FailedJobs } from 'instep/src/maintenance/failed-jobs.ts';
-import { createJobs } from 'instep/src/maintenance/jobs.ts';
-import { createLogger } from 'instep/src/runtime/logging.ts';
-import type { StripeApi } from 'instep/src/stripe/api.ts';
+import { createLogger } from 'instep';
+import { createJobs, FailedJobs } from '../internals/repair.ts';
+import type { StripeApi } from '../internals/stripe.ts';
 import { openWholePipeline } from './pipelines.ts';
 
 const refuse = () => Promise.reject(new Error('the job asks Stripe, or stores an event'));

@@ -1,8 +1,8 @@
-import type { Ingest } from 'instep/src/ingest/pipeline.ts';
-import type { Database } from 'instep/src/postgres/database.ts';
-import { addTeam } from 'instep/src/postgres/statements/teams.ts';
-import type { SubscriptionEventFields } from 'instep/src/testing/stripe-objects.ts';
+import type { SubscriptionEventFields } from 'instep/testing';
 import { afterAll, beforeAll } from 'vitest';
+import type { Database } from '../internals/database.ts';
+import type { Ingest } from '../internals/ingest.ts';
+import { addTeam } from '../internals/rows.ts';
 import { createDatabase } from '../postgres/test-database.ts';
 import { runInstep } from '../process/instep-process.ts';
 import { eventBody, received } from '../stripe/events.ts';

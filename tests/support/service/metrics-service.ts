@@ -1,4 +1,5 @@
 import {
+  createLogger,
   type Exposition,
   type Instep,
   listen,
@@ -6,11 +7,10 @@ import {
   type RunningServer,
   readConfig,
 } from 'instep';
-import type { Database } from 'instep/src/postgres/database.ts';
-import { addTeam } from 'instep/src/postgres/statements/teams.ts';
-import { createLogger } from 'instep/src/runtime/logging.ts';
-import { signWebhook } from 'instep/src/testing/stripe-objects.ts';
+import { signWebhook } from 'instep/testing';
 import { afterAll, beforeAll } from 'vitest';
+import type { Database } from '../internals/database.ts';
+import { addTeam } from '../internals/rows.ts';
 import { createDatabase } from '../postgres/test-database.ts';
 import { SETTINGS } from '../process/instep-process.ts';
 import { checkResponse } from '../secrets/leaks.ts';

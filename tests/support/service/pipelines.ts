@@ -1,10 +1,6 @@
-import {
-  type Ingest,
-  IngestPipeline,
-  type IngestPipelineOptions,
-} from 'instep/src/ingest/pipeline.ts';
-import type { Database } from 'instep/src/postgres/database.ts';
-import { createLogger } from 'instep/src/runtime/logging.ts';
+import { createLogger } from 'instep';
+import type { Database } from '../internals/database.ts';
+import { type Ingest, IngestPipeline, type IngestPipelineOptions } from '../internals/ingest.ts';
 
 type Retrieve = (productId: string) => Promise<string | null>;
 

@@ -1,7 +1,8 @@
-import type { ApplicationId } from 'instep/src/application.ts';
-import { type Difference, rebuild } from 'instep/src/event-log/rebuild.ts';
-import type { Database } from 'instep/src/postgres/database.ts';
+import type { ApplicationId } from 'instep';
+import type { Difference } from 'instep/operate';
 import { collect } from '../collect.ts';
+import type { Database } from '../internals/database.ts';
+import { rebuild } from '../internals/repair.ts';
 import { openWholePipeline } from './pipelines.ts';
 
 type Options = Partial<Parameters<typeof rebuild>[1]>;

@@ -1,5 +1,5 @@
-import type { ApplicationId } from 'instep/src/application.ts';
-import { issueSession } from 'instep/src/sessions/token.ts';
+import type { ApplicationId } from 'instep';
+import { issueSession } from '../internals/sessions.ts';
 import { AUTH_SECRET } from '../secrets/test-secrets.ts';
 
 const LIFETIME_MS = 86_400_000;

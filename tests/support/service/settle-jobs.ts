@@ -1,11 +1,11 @@
-import type { Settle } from 'instep/src/ingest/pipeline.ts';
+import { createLogger } from 'instep';
 import {
   createSettleJob,
   readCustomersOfParkedEvents,
 } from 'instep/src/maintenance/parked-events.ts';
-import type { Database } from 'instep/src/postgres/database.ts';
-import { readEmptyTeams } from 'instep/src/postgres/statements/teams.ts';
-import { createLogger } from 'instep/src/runtime/logging.ts';
+import type { Database } from '../internals/database.ts';
+import type { Settle } from '../internals/ingest.ts';
+import { readEmptyTeams } from '../internals/rows.ts';
 import { openWholePipeline } from './pipelines.ts';
 
 type JobOptions = {

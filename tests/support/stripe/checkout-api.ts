@@ -1,11 +1,12 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { type FakeStripeApi, startFakeStripeApi } from 'instep/src/testing/fake-stripe-api.ts';
 import {
   createCheckoutSession,
   createSubscriptionEvent,
-} from 'instep/src/testing/stripe-objects.ts';
+  type FakeStripeApi,
+  startFakeStripeApi,
+} from 'instep/testing';
 
 export type CheckoutApi = Pick<FakeStripeApi, 'url' | 'subscriptions' | 'close'> & {
   /** While it is down, a checkout can still be paid. */

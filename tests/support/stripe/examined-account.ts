@@ -1,17 +1,12 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { HANDLED_TYPES } from 'instep/operate';
 import type { Check } from 'instep/src/doctor/check.ts';
 import { examine } from 'instep/src/doctor/examine.ts';
-import type { Database } from 'instep/src/postgres/database.ts';
-import { HANDLED_TYPES } from 'instep/src/stripe/parse-event.ts';
-import {
-  ApiCollection,
-  type ApiFault,
-  type ApiObject,
-  startFakeStripeApi,
-} from 'instep/src/testing/fake-stripe-api.ts';
+import { ApiCollection, type ApiFault, type ApiObject, startFakeStripeApi } from 'instep/testing';
 import { atEndOfFile } from '../end-of-file.ts';
+import type { Database } from '../internals/database.ts';
 import { connect, createMigratedDatabase } from '../postgres/test-database.ts';
 import { SETTINGS } from '../process/instep-process.ts';
 import { openPipeline } from '../service/pipelines.ts';

@@ -1,4 +1,4 @@
-import type { Database, Query } from 'instep/src/postgres/database.ts';
+import type { Database, Query } from '../internals/database.ts';
 
 /**
  * The indexes that the statements of this work use, with custom and generic plans, and for example `all of

@@ -1,15 +1,10 @@
-import type { ApplicationId } from 'instep/src/application.ts';
-import type { Ingest, Settle } from 'instep/src/ingest/pipeline.ts';
-import { makeAccessView } from 'instep/src/postgres/access-view.ts';
-import type { Database } from 'instep/src/postgres/database.ts';
-import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
-import { recognizeTables } from 'instep/src/postgres/tables/recognize-tables.ts';
-import {
-  ApiCollection,
-  type ApiFault,
-  startFakeStripeApi,
-} from 'instep/src/testing/fake-stripe-api.ts';
+import type { ApplicationId } from 'instep';
+import { ApiCollection, type ApiFault, startFakeStripeApi } from 'instep/testing';
 import { atEndOfFile } from '../end-of-file.ts';
+import { makeAccessView } from '../internals/access.ts';
+import { type Database, recognizeTables } from '../internals/database.ts';
+import type { Ingest, Settle } from '../internals/ingest.ts';
+import { addTeam, readTeam } from '../internals/rows.ts';
 import { createDatabase } from '../postgres/test-database.ts';
 import { runInstep } from '../process/instep-process.ts';
 import { API_KEY } from '../secrets/test-secrets.ts';

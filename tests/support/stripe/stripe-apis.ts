@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createStripeApi } from 'instep/src/stripe/api.ts';
-import { startFakeStripeApi } from 'instep/src/testing/fake-stripe-api.ts';
+import { startFakeStripeApi } from 'instep/testing';
 import { afterAll } from 'vitest';
+import { createStripeApi } from '../internals/stripe.ts';
 import { API_KEY } from '../secrets/test-secrets.ts';
 
 /** The real client of Stripe's API, with stand-ins for the API, for the tests of a file. */

@@ -1,0 +1,20 @@
+// Names of the source that tests of several folders use: the only files that change when their modules move.
+
+export { readCustomerIdsOf, readStates } from 'instep/src/postgres/statements/customers.ts';
+export { readStoredIssues } from 'instep/src/postgres/statements/issues.ts';
+export { lockTeams, setCustomer } from 'instep/src/postgres/statements/lock-teams.ts';
+export {
+  applyProductName,
+  storeNamelessProducts,
+  writeProductName,
+} from 'instep/src/postgres/statements/products.ts';
+export {
+  addTeam,
+  type LinkedTeam,
+  readEmptyTeams,
+  readLinkedTeams,
+  readTeam,
+  readTeamsOf,
+  writePlans,
+} from 'instep/src/postgres/statements/teams.ts';
+export { addUser } from 'instep/src/postgres/statements/users.ts';

@@ -1,0 +1,16 @@
+// Names of the source that tests of several folders use: the only files that change when their modules move.
+
+export {
+  createEventRetrieval,
+  createStripeApi,
+  type StripeApi,
+  type StripePage,
+} from 'instep/src/stripe/api.ts';
+export { failedConnection, StripeApiFailed } from 'instep/src/stripe/api-failure.ts';
+export {
+  parseBody,
+  parseEvent,
+  type ReadableEvent,
+  type StripeEvent,
+} from 'instep/src/stripe/parse-event.ts';
+export { SignatureVerifier } from 'instep/src/stripe/signature.ts';
