@@ -55,7 +55,10 @@ export async function runHttpLevel(options: HttpLevelOptions): Promise<Summary> 
   const faults = { ...options.faults, redirect: 0 };
   const random = createRandom(firstSeed, 4);
   const productNames = Object.fromEntries(PRODUCTS.map(({ id, name }) => [id, name]));
-  const stripe = await startFakeStripeApi({ productNames });
+  /** The times of the worlds that run. A snapshot of any of them must not be newer than its later events. */
+  const clocksMs = new Map<StoreWorld, number>();
+  const clockMs = () => (clocksMs.size === 0 ? options.now() : Math.min(...clocksMs.values()));
+  const stripe = await startFakeStripeApi({ productNames, clockMs });
   const environment = {
     ...options.environment,
     STRIPE_SECRET_KEY: 'sk_test_of_the_simulation',
@@ -92,6 +95,7 @@ export async function runHttpLevel(options: HttpLevelOptions): Promise<Summary> 
   async function run(world: StoreWorld): Promise<void> {
     const inFlight = new Set<Promise<void>>();
     for (const step of world.schedule.steps) {
+      clocksMs.set(world, step.atMs);
       if (step.kind !== 'deliver' && !isApplicationStep(step)) continue;
       const customer = world.customers.get(step.customerId);
       if (customer === undefined) continue;
@@ -113,6 +117,7 @@ export async function runHttpLevel(options: HttpLevelOptions): Promise<Summary> 
       if (inFlight.size >= MAX_IN_FLIGHT) await Promise.race(inFlight);
     }
     await Promise.all(inFlight);
+    clocksMs.delete(world);
   }
 
   try {
