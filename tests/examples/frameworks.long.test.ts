@@ -100,6 +100,7 @@ test.each(CASES)(
       '.env': `DATABASE_URL=${connection.url.href}\n`,
       'package.json': JSON.stringify(manifest),
       [file]: text,
+      'session.js': "export const algorithm = 'HS256';\n",
     });
     const settings = {
       STRIPE_API_BASE: stripe.url,

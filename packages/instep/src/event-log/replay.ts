@@ -7,7 +7,6 @@ import type { IngestResult, ReceivedEvent } from '../ingest/received-event.ts';
 import type { Query } from '../postgres/database.ts';
 import { parseAgain, readableEventOf } from '../stripe/parse-event.ts';
 import type { EventRow } from './event-rows.ts';
-import { readEventAt } from './search.ts';
 
 /** The result of processing a logged event again. */
 export type Replayed = {
@@ -67,10 +66,9 @@ async function replayBatch(
     for (const { event, received } of batch) await makeRoomFor(received, event, options);
     const results = [...(await options.ingest(batch.flatMap(({ received }) => received ?? [])))];
     await deleteReadable(batch, options);
-    return batch.map(({ event, received }) => ({
-      ...leftOut(event),
-      ...(received === null ? null : results.shift()),
-    }));
+    return batch.map(({ event, received }) =>
+      received === null ? leftOut(event) : decided(event, results.shift()),
+    );
   } catch (error) {
     if (!canOthersSucceed(error)) throw error;
     const alone: Replayed[] = [];
@@ -100,13 +98,19 @@ async function replayAlone(
   try {
     const [result] = await ingest([received]);
     await deleteReadable([{ event, received }], { ingest, query });
-    const logged = (await readEventAt(query, event.position)) ?? event;
-    const isDecidedNow = logged.outcome !== event.outcome;
-    return { ...leftOut(event), ...result, ...(isDecidedNow && { outcome: logged.outcome }) };
+    return decided(event, result);
   } catch (error) {
     if (!canOthersSucceed(error)) throw error;
     return { ...leftOut(event), outcome: 'failed', error };
   }
+}
+
+/** An earlier event of its customer can have given it an outcome before it was its turn. */
+function decided(event: EventRow, result: IngestResult | undefined): Replayed {
+  if (result === undefined) throw new RangeError('an event has no result');
+  const { outcome, loggedOutcome, teamIds } = result;
+  const isDecidedNow = loggedOutcome !== event.outcome;
+  return { event, outcome: isDecidedNow ? loggedOutcome : outcome, teamIds, error: null };
 }
 
 function leftOut(event: EventRow): Replayed {

@@ -25,7 +25,7 @@ export type ReceivedEvent = (ReadableEvent | UnreadableEvent | SnapshotEvent) &
   };
 
 /** The outcome of an event, and the teams that have its customer. */
-export type IngestResult = Pick<EngineResult, 'outcome'> & {
+export type IngestResult = Pick<EngineResult, 'outcome' | 'loggedOutcome'> & {
   readonly teamIds: readonly ApplicationId[];
   /** The teams whose plan stays, because the application wrote it and nothing contradicts it. */
   readonly keptTeamIds?: readonly ApplicationId[];
