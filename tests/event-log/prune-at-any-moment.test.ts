@@ -14,7 +14,7 @@ import { eventBody, received } from '../support/stripe/events.ts';
 import { repetitions } from '../support/test-length.ts';
 
 const { signal } = new AbortController();
-const RUNS = repetitions(6, 25);
+const RUNS = repetitions(6, 12);
 const CREATED = 1_700_000_000;
 /** Everything in these tests was received before this time. */
 const CUTOFF_MS = (CREATED + 1_000_000) * 1_000;

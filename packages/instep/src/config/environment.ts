@@ -135,7 +135,9 @@ export function url(isAllowed: (url: URL) => boolean, problem: string) {
 }
 
 /** One of these words. The first one is the default. */
-export function oneOf<const Words extends readonly [string, string, ...string[]]>(...words: Words) {
+export function oneOf<const Words extends readonly [string, string, ...string[]]>(
+  ...words: Words
+): v.OptionalSchema<v.PicklistSchema<Words, string>, Words[0]> {
   const problem = `must be ${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
   return v.optional(v.picklist(words, problem), words[0]);
 }
