@@ -40,6 +40,12 @@ test('a kill -9 before the event is stored leaves the team linked, and the same 
     await untilWaiting(account.database);
     killed.process.kill('SIGKILL');
     await killed.exited;
+    // PostgreSQL notices only later that its client is gone.
+    await query(
+      `select pg_terminate_backend(pid)
+         from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock'`,
+    );
   });
   const before = `select from instep.events where customer_id = 'cus_killed'`;
   expect(await query(before)).toEqual([]);

@@ -48,8 +48,9 @@ test('a running server keeps everything with EVENT_RETENTION=off', async () => {
   const server = await startInstep({ DATABASE_URL: log.databaseUrl, EVENT_RETENTION: 'off' });
   // Another maintenance job has run.
   await log.deliver({ customerId: 'cus_later', eventId: 'evt_later' });
-  await log.addTeam('cus_later');
-  await server.logged({ msg: 'event', outcome: 'applied' });
+  const teamId = await log.addTeam('cus_later');
+  const plan = async () => (await readTeam(log.database.query, teamId))?.plan;
+  await expect.poll(plan).toMatchObject({ subscriptionStatus: 'active' });
   expect(await left()).toHaveLength(4);
   expect(await server.stop()).toBe(0);
 });

@@ -170,7 +170,8 @@ export class IngestPipeline {
       const { customerId } = event.subscription;
       const link = { teamId: linkToTeamId, customerId };
       const linked = await linkWhenFree(this.#linking, link, this.#deadlineMs);
-      if (linked !== 'linked') return { outcome: 'stale', loggedOutcome: 'stale', teamIds: [], linkRefusal: linked };
+      if (linked !== 'linked')
+        return { outcome: 'stale', loggedOutcome: 'stale', teamIds: [], linkRefusal: linked };
     }
     const [result] = await this.#log.ingest([event]);
     if (result === undefined) throw new RangeError('an event has no result');
