@@ -43,7 +43,9 @@ describe.each(postgresServers)('with LINK_BY_METADATA on $name', (server) => {
     const customerId = store.newCustomer();
     const teamId = await newTeam();
     const event = eventWith({ teamId: String(teamId) }, customerId);
-    expect(await openPipeline()([event])).toEqual([{ outcome: 'applied', teamIds: [teamId] }]);
+    expect(await openPipeline()([event])).toMatchObject([
+      { outcome: 'applied', teamIds: [teamId] },
+    ]);
     expect(await rowOf(teamId)).toEqual([customerId, 'active']);
     expect(lines.join()).toContain('team linked by metadata');
     expect(await openPipeline()([event])).toMatchObject([{ outcome: 'duplicate' }]);

@@ -41,7 +41,7 @@ describe.each(postgresServers)('$name', (server) => {
     ]);
 
     const [mine, others, none] = [[team.teamId], [other.teamId], []];
-    expect(results).toEqual([
+    expect(results).toMatchObject([
       { outcome: 'applied', teamIds: mine },
       { outcome: 'applied', teamIds: mine },
       { outcome: 'stale', teamIds: mine },
@@ -109,16 +109,16 @@ describe.each(postgresServers)('$name', (server) => {
       receivedEvent({ customerId, status }),
     ) as [ReceivedEvent, ReceivedEvent];
     const none: number[] = [];
-    expect(await ingest([older, newer])).toEqual([
+    expect(await ingest([older, newer])).toMatchObject([
       { outcome: 'parked', teamIds: none },
       { outcome: 'parked', teamIds: none },
     ]);
     await link(customerId);
     const teamIds = [teamId];
-    expect(await ingest([newer])).toEqual([{ outcome: 'applied', teamIds }]);
+    expect(await ingest([newer])).toMatchObject([{ outcome: 'applied', teamIds }]);
     // Both events that waited have their outcome now.
-    expect(await ingest([older])).toEqual([{ outcome: 'duplicate', teamIds }]);
-    expect(await ingest([newer])).toEqual([{ outcome: 'duplicate', teamIds }]);
+    expect(await ingest([older])).toMatchObject([{ outcome: 'duplicate', teamIds }]);
+    expect(await ingest([newer])).toMatchObject([{ outcome: 'duplicate', teamIds }]);
     expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
     expect(await store.logOf(customerId)).toEqual([
       { event_id: older.eventId, outcome: 'applied', deliveries: 2 },
