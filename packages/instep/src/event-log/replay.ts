@@ -108,9 +108,13 @@ async function replayAlone(
 /** An earlier event of its customer can have given it an outcome before it was its turn. */
 function decided(event: EventRow, result: IngestResult | undefined): Replayed {
   if (result === undefined) throw new RangeError('an event has no result');
-  const { outcome, loggedOutcome, teamIds } = result;
-  const isDecidedNow = loggedOutcome !== event.outcome;
-  return { event, outcome: isDecidedNow ? loggedOutcome : outcome, teamIds, error: null };
+  const { outcome, firstOutcome = outcome, teamIds } = result;
+  return {
+    event,
+    outcome: event.outcome === 'parked' ? firstOutcome : outcome,
+    teamIds,
+    error: null,
+  };
 }
 
 function leftOut(event: EventRow): Replayed {

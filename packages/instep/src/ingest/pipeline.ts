@@ -170,8 +170,7 @@ export class IngestPipeline {
       const { customerId } = event.subscription;
       const link = { teamId: linkToTeamId, customerId };
       const linked = await linkWhenFree(this.#linking, link, this.#deadlineMs);
-      if (linked !== 'linked')
-        return { outcome: 'stale', loggedOutcome: 'stale', teamIds: [], linkRefusal: linked };
+      if (linked !== 'linked') return { outcome: 'stale', teamIds: [], linkRefusal: linked };
     }
     const [result] = await this.#log.ingest([event]);
     if (result === undefined) throw new RangeError('an event has no result');
@@ -192,7 +191,9 @@ export class IngestPipeline {
   }
 
   /** @returns with ids as the application's table has them */
-  async #resultOf({ teamIds, keptTeamIds, ...outcomes }: EngineResult): Promise<IngestResult> {
+  async #resultOf(result: EngineResult): Promise<IngestResult> {
+    const { outcome, loggedOutcome, teamIds, keptTeamIds } = result;
+    const outcomes = { outcome, ...(outcome === 'duplicate' && { firstOutcome: loggedOutcome }) };
     if (teamIds.length === 0) return { ...outcomes, teamIds: [] };
     const kept = keptTeamIds.length === 0 ? {} : { keptTeamIds: await this.#toIds(keptTeamIds) };
     return { ...outcomes, teamIds: await this.#toIds(teamIds), ...kept };

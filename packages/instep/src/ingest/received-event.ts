@@ -4,6 +4,7 @@ import type {
   ChangeCause,
   ReceivedEvent as EngineEvent,
   IngestResult as EngineResult,
+  LoggedOutcome,
 } from 'instep-engine';
 import type { ApplicationId } from '../application.ts';
 import type { LinkRefusal } from '../postgres/statements/lock-teams.ts';
@@ -25,7 +26,9 @@ export type ReceivedEvent = (ReadableEvent | UnreadableEvent | SnapshotEvent) &
   };
 
 /** The outcome of an event, and the teams that have its customer. */
-export type IngestResult = Pick<EngineResult, 'outcome' | 'loggedOutcome'> & {
+export type IngestResult = Pick<EngineResult, 'outcome'> & {
+  /** Of a duplicate: the outcome of its first delivery. */
+  readonly firstOutcome?: LoggedOutcome;
   readonly teamIds: readonly ApplicationId[];
   /** The teams whose plan stays, because the application wrote it and nothing contradicts it. */
   readonly keptTeamIds?: readonly ApplicationId[];
