@@ -1,15 +1,15 @@
 import { isUtf8 } from 'node:buffer';
 import { createHmac } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { BodyNotJson, SignatureInvalid } from 'instep';
-import { expect } from 'vitest';
 import {
+  BodyNotJson,
   parseBody,
   parseEvent,
   type ReadableEvent,
-  SignatureVerifier,
   type StripeEvent,
-} from '../../support/internals/stripe.ts';
+} from 'instep/src/stripe/parse-event.ts';
+import { SignatureInvalid, SignatureVerifier } from 'instep/src/stripe/signature.ts';
+import { expect } from 'vitest';
 import { eventBody } from '../../support/stripe/events.ts';
 import type { Target } from '../fuzz.ts';
 

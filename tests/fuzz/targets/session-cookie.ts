@@ -1,5 +1,5 @@
+import { sessionToken } from 'instep/src/sessions/token.ts';
 import { expect } from 'vitest';
-import { sessionToken } from '../../support/internals/sessions.ts';
 import type { Target } from '../fuzz.ts';
 
 const TOKEN = 'eyJhbGciOiJIUzI1NiJ9.e30.c2lnbmF0dXJl';

@@ -1,7 +1,11 @@
 import { createHmac } from 'node:crypto';
-import type { Session } from 'instep';
+import {
+  issueSession,
+  type Session,
+  secretKeys,
+  verifySession,
+} from 'instep/src/sessions/token.ts';
 import { expect } from 'vitest';
-import { issueSession, secretKeys, verifySession } from '../../support/internals/sessions.ts';
 import type { Target } from '../fuzz.ts';
 
 const NOW_MS = 1_700_000_000_000;

@@ -1,7 +1,6 @@
 import { createHmac } from 'node:crypto';
-import { SignatureInvalid } from 'instep';
+import { SignatureInvalid, SignatureVerifier } from 'instep/src/stripe/signature.ts';
 import { expect } from 'vitest';
-import { SignatureVerifier } from '../../support/internals/stripe.ts';
 import type { Target } from '../fuzz.ts';
 
 const NOW_SECONDS = 1_700_000_000;

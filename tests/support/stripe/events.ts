@@ -1,6 +1,9 @@
-import { createSubscriptionEvent, type SubscriptionEventFields } from 'instep/testing';
-import type { ReceivedEvent } from '../internals/ingest.ts';
-import { parseEvent } from '../internals/stripe.ts';
+import type { ReceivedEvent } from 'instep/src/ingest/received-event.ts';
+import { parseEvent } from 'instep/src/stripe/parse-event.ts';
+import {
+  createSubscriptionEvent,
+  type SubscriptionEventFields,
+} from 'instep/src/testing/stripe-objects.ts';
 import { MEMBERS } from '../secrets/test-secrets.ts';
 
 let count = 0;
