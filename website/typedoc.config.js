@@ -20,7 +20,7 @@ export default {
     'DatabaseAddress',
     'DatabaseContext',
     'Decided',
-    'Effect',
+    'DecidingEvent',
     'INSTEP_ERROR_CODES',
     'ISSUE_CAUSES',
     'IngestResult',
