@@ -8,11 +8,8 @@ import {
   type HiddenRows,
   neededPrivileges,
 } from '../postgres/tables/privileges.ts';
-import {
-  type RecognizedColumn,
-  type RecognizedTable,
-  recognizeTables,
-} from '../postgres/tables/recognize-tables.ts';
+import { recognizeTables } from '../postgres/tables/recognize-tables.ts';
+import type { RecognizedColumn, RecognizedTable } from '../postgres/tables/recognized-tables.ts';
 import { createCommand } from './arguments.ts';
 import {
   type Columns,

@@ -6,11 +6,8 @@ import type { Query } from '../postgres/database.ts';
 import { checkSchema, SchemaMismatch } from '../postgres/migrate.ts';
 import { onlyRow } from '../postgres/statement.ts';
 import { findHiddenRows, neededPrivileges, type TableUse } from '../postgres/tables/privileges.ts';
-import {
-  keptPlanName,
-  type Recognition,
-  type RecognizedTable,
-} from '../postgres/tables/recognize-tables.ts';
+import type { Recognition } from '../postgres/tables/recognize-tables.ts';
+import { keptPlanName, type RecognizedTable } from '../postgres/tables/recognized-tables.ts';
 import { type Check, failure, ok, warning } from './check.ts';
 
 export async function checkPrivileges(

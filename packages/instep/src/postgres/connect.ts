@@ -13,10 +13,10 @@ import type { WantedTables } from './tables/application-tables.ts';
 import { findHiddenRows } from './tables/privileges.ts';
 import {
   applicationTablesOf,
-  keptPlanName,
   type Recognition,
   recognizeTables,
 } from './tables/recognize-tables.ts';
+import { keptPlanName } from './tables/recognized-tables.ts';
 
 /** The database server in use: yours, the embedded one, or that of an app's pool. */
 export type DatabaseServer = {

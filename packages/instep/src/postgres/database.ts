@@ -26,7 +26,8 @@ import {
 } from './session-settings.ts';
 import { type NamedStatement, type Query, Statements, type Use } from './statement.ts';
 import type { WantedTables } from './tables/application-tables.ts';
-import { applicationTablesOf, recognizeTables, teamsTableOf } from './tables/recognize-tables.ts';
+import { applicationTablesOf, recognizeTables } from './tables/recognize-tables.ts';
+import { teamsTableOf } from './tables/recognized-tables.ts';
 
 export type { Query } from './statement.ts';
 

@@ -2,7 +2,7 @@
 
 import { CONTRACT_FIELDS } from 'instep-engine';
 import { columnArrays, type Query } from '../statement.ts';
-import type { RecognizedColumn, RecognizedTable } from './recognize-tables.ts';
+import type { RecognizedColumn, RecognizedTable } from './recognized-tables.ts';
 
 /** What Instep does with the tables, beyond reading them and writing plans. */
 export type TableUse = {

@@ -1,27 +1,28 @@
 // Finds the app's tables in PostgreSQL's catalog. database.ts looks them up when a statement needs them; connect.ts,
 // the doctor and `instep tables` also look at what does not fit.
 
-import { CONTRACT_FIELDS, InstepError, nameOfPlan, type TeamsTable } from 'instep-engine';
-import { columnArrays, type Query } from '../statement.ts';
+import { CONTRACT_FIELDS, InstepError } from 'instep-engine';
+import type { Query } from '../statement.ts';
 import {
-  type ApplicationTable,
   type ApplicationTables,
   type ColumnContent,
   contractColumn,
   type DeclaredTable,
   type Entity,
   FIELDS,
-  type IdType,
   type WantedTables,
 } from './application-tables.ts';
 import { declarationOf, findTeamsTables, type TeamsCandidate } from './find-teams-table.ts';
-
-/** The usual table names, including Prisma's default ones. */
-const USUAL_NAMES: Readonly<Record<Entity, readonly string[]>> = {
-  users: ['users', 'User'],
-  teams: ['teams', 'Team'],
-  members: ['team_members', 'TeamMember'],
-};
+import { readTables, type Table } from './read-tables.ts';
+import {
+  columnOf,
+  dropNotNull,
+  keptPlanName,
+  type RecognizedColumn,
+  type RecognizedTable,
+  tableOf,
+  updatedAtAssignment,
+} from './recognized-tables.ts';
 
 /** Teams can lack these, or have something else under their names. */
 const OPTIONAL_TEAM_FIELDS: readonly string[] = ['name', 'updatedAt'];
@@ -68,106 +69,6 @@ function conventionOf(fields: readonly string[], present: ReadonlySet<string>) {
   return CONVENTIONS[hits.findIndex(({ length }) => length === most)] ?? contractColumn;
 }
 
-/** A column as PostgreSQL describes it. */
-export type Column = {
-  readonly name: string;
-  /** The name as used in statements: quoted if necessary. */
-  readonly sql: string;
-  readonly type: string;
-  /** PostgreSQL's category of the type: `S` for text, `N` for numbers. */
-  readonly category: string;
-  readonly canRead: boolean;
-  readonly canWrite: boolean;
-  /** Whether it can be updated at all: neither generated nor computed by a view. */
-  readonly isUpdatable: boolean;
-  readonly isNullable: boolean;
-};
-
-/** A table or view as PostgreSQL describes it. */
-type Table = {
-  readonly schema: string;
-  readonly name: string;
-  /** Schema and name as used in statements: `public."Team"`. */
-  readonly sql: string;
-  readonly schemaSql: string;
-  readonly isSchemaUsable: boolean;
-  readonly isView: boolean;
-  readonly columns: ReadonlyMap<string, Column>;
-};
-
-/** Reads each table: the first one that exists of those with its declared or usual names. */
-async function readTables(
-  query: Query,
-  declared: WantedTables,
-): Promise<ReadonlyMap<Entity, Table>> {
-  const entities: readonly Entity[] =
-    declared.profile === 'off' ? ['teams'] : ['users', 'teams', 'members'];
-  const candidates = entities.flatMap((entity) => {
-    const { schema = null, table } = declared[entity] ?? {};
-    return (table === undefined ? USUAL_NAMES[entity] : [table]).map((name) => ({
-      entity,
-      schema,
-      name,
-    }));
-  });
-  type Row = Omit<Table, 'columns'> & { entity: Entity; columns: Column[] };
-  const rows = await query<Row>(
-    // Not prepared: it runs before anything shows that a pooler does not support that.
-    `
-      select distinct on (entity) entity,
-             nspname as schema,
-             relname as name,
-             format('%I.%I', nspname, relname) as sql,
-             quote_ident(nspname) as "schemaSql",
-             has_schema_privilege(pg_namespace.oid, 'usage') as "isSchemaUsable",
-             relkind not in ('r', 'p') as "isView",
-             (
-               select coalesce(json_agg(json_build_object(
-                        'name', attname,
-                        'sql', quote_ident(attname),
-                        'type', format_type(atttypid, null),
-                        'category', typcategory,
-                        'canRead', has_column_privilege(attrelid, attnum, 'select'),
-                        'canWrite', has_column_privilege(attrelid, attnum, 'update'),
-                        'isNullable', not (attnotnull or typnotnull),
-                        'isUpdatable', case
-                                         when relkind in ('r', 'p') then attgenerated = ''
-                                         -- It locks the relation, so a locked table is not asked.
-                                         else pg_column_is_updatable(attrelid, attnum, true)
-                                       end
-                      ) order by attnum), '[]')
-                 from pg_attribute
-                 join pg_type on pg_type.oid = atttypid
-                where attrelid = pg_class.oid
-                  and attnum > 0
-                  and not attisdropped
-             ) as columns
-        from unnest($1::text[], $2::text[], $3::text[]) with ordinality
-          as candidate (entity, schema, name, preference)
-       cross join lateral (
-               select to_regclass(quote_ident(candidate.name))::oid
-                where candidate.schema is null
-                union all
-               select pg_class.oid
-                 from pg_class
-                 join pg_namespace on pg_namespace.oid = relnamespace
-                where nspname = candidate.schema
-                  and relname = candidate.name
-             ) as found (oid)
-        join pg_class on pg_class.oid = found.oid
-        join pg_namespace on pg_namespace.oid = relnamespace
-       where relkind in ('r', 'p', 'v', 'm', 'f')
-       order by entity, preference`,
-    columnArrays(candidates, 'entity', 'schema', 'name'),
-  );
-  return new Map(
-    rows.map(({ entity, columns, ...table }) => [
-      entity,
-      { ...table, columns: new Map(columns.map((column) => [column.name, column])) },
-    ]),
-  );
-}
-
 /** A table of the application is missing, lacks a column, or has one with an unusable type. */
 export class ApplicationTablesUnfit extends InstepError {
   readonly code = 'APPLICATION_TABLES_UNFIT';
@@ -192,38 +93,7 @@ const ALTER_COLUMNS =
 /** A canceled plan sets these to null. */
 const CLEARED_FIELDS: readonly string[] = ['providerSubscriptionId', 'providerProductId'];
 
-/** The statement after which a column can be null. */
-const dropNotNull = (table: Table, column: Column) =>
-  `alter table ${table.sql} alter column ${column.sql} drop not null;`;
-
-/** A column that can't be null, and what Instep does without. `null` if the names of plans can be cleared. */
-export function keptPlanName(teams: RecognizedTable): { text: string; statement: string } | null {
-  const column = columnOf(teams, 'planName');
-  if (column === null || column.isNullable) return null;
-  const text = `${teams.table.sql}.${column.sql} can't be null: a canceled team keeps the name of its plan there`;
-  return { text, statement: dropNotNull(teams.table, column) };
-}
-
 const isPlanField = (field: string) => CONTRACT_FIELDS.some((one) => one === field);
-
-/** A field and the column that was recognized as it. */
-export type RecognizedColumn = {
-  readonly field: string;
-  /** The column's name, or the expected one when it is missing. */
-  readonly name: string;
-  /** `null` when it is missing. */
-  readonly column: Column | null;
-  /** Whether Instep works without it. */
-  readonly isOptional: boolean;
-  /** Why Instep can't use the table with this column; `null` when it can. */
-  readonly problem: string | null;
-};
-
-export type RecognizedTable = {
-  readonly entity: Entity;
-  readonly table: Table;
-  readonly columns: readonly RecognizedColumn[];
-};
 
 /** The recognized tables of the application; `null` for a missing table. */
 export type Recognition = {
@@ -397,75 +267,4 @@ export function applicationTablesOf({
       keepsPlanName: keptPlanName(teams) !== null,
     },
   };
-}
-
-const teamsTables = new WeakMap<ApplicationTables, TeamsTable>();
-
-/** The table of teams as the engine names it: the same object as long as the tables are the same. */
-export function teamsTableOf(tables: ApplicationTables): TeamsTable {
-  const known = teamsTables.get(tables);
-  if (known !== undefined) return known;
-  const { name, column, idType, setUpdatedAt, keepsPlanName } = tables.teams;
-  const made: TeamsTable = {
-    name,
-    id: { column: column('id'), type: idType },
-    customerId: column('providerCustomerId'),
-    plan: new Map(CONTRACT_FIELDS.map((field) => [field, column(field)])),
-    keepsPlanName,
-    updatedAt: setUpdatedAt === '' ? null : column('updatedAt'),
-  };
-  teamsTables.set(tables, made);
-  return made;
-}
-
-function tableOf<Field extends string>(
-  recognized: RecognizedTable,
-  ...computed: readonly string[]
-): ApplicationTable<Field> {
-  const { entity, table, columns } = recognized;
-  const columnValue = (field: string) => unpadded(entity, columnOf(recognized, field));
-  const keepsName = entity === 'teams' && keptPlanName(recognized) !== null;
-  const selected = columns
-    .filter(({ isOptional }) => !isOptional || entity === 'users')
-    .map(({ field }) => {
-      const value =
-        field === 'planName' && keepsName ? nameOfPlan(columnValue) : columnValue(field);
-      return `${value} as ${contractColumn(field)}`;
-    });
-  return {
-    name: table.sql,
-    column(field) {
-      const column = columnOf(recognized, field);
-      if (column === null) throw new RangeError(`${table.sql} has no column for ${field}`);
-      return column.sql;
-    },
-    has: (field) => columnOf(recognized, field) !== null,
-    rows: `(select ${[...selected, ...computed].join(', ')} from ${table.sql})`,
-    idType: idTypeOf(columnOf(recognized, 'id')?.type ?? ''),
-  };
-}
-
-/**
- * PostgreSQL pads the values of `char(n)`, and a padded id or status would be a different one. Profiles keep
- * the padding.
- */
-function unpadded(entity: Entity, column: Column | null): string {
-  if (column === null) return 'null::text';
-  const isPadded = entity === 'teams' && column.type === 'character';
-  return isPadded ? `${column.sql}::text` : column.sql;
-}
-
-function columnOf({ columns }: RecognizedTable, field: string) {
-  return columns.find((one) => one.field === field)?.column ?? null;
-}
-
-function idTypeOf(type: string): IdType {
-  if (type === 'uuid') return 'uuid';
-  return ['smallint', 'integer', 'bigint'].includes(type) ? 'bigint' : 'text';
-}
-
-/** Sessions are in UTC, as ORMs write a `timestamp` without a time zone. */
-function updatedAtAssignment(teams: RecognizedTable): string {
-  const column = columnOf(teams, 'updatedAt');
-  return column?.canWrite && column.isUpdatable ? `, ${column.sql} = now()` : '';
 }
