@@ -2,7 +2,6 @@
 
 export {
   type CustomerDecision,
-  type DecideOptions,
   decide,
 } from './log/decide.ts';
 export { EventLog, type EventLogOptions } from './log/event-log.ts';
@@ -17,12 +16,6 @@ export type {
   TeamId,
 } from './log/received-event.ts';
 export { LOGGED_OUTCOMES } from './log/received-event.ts';
-export {
-  type BatchOptions,
-  type BatchResult,
-  BatchStore,
-  type StoreOptions,
-} from './log/store-batch.ts';
 export type { LoggedEvents, StoredCustomer, StoredTeam, Waiting } from './log/stored-customer.ts';
 export { writeText } from './log/write-text.ts';
 export * from './postgres/errors.ts';
@@ -38,7 +31,6 @@ export {
   accessFacts,
   accessRulesText,
   chargedSubscriptions,
-  dueSinceSeconds,
   END_MARGIN_SECONDS,
 } from './rule/access-facts.ts';
 export { MAX_SUBSCRIPTIONS } from './rule/bounded-state.ts';
@@ -65,7 +57,6 @@ export {
   PLAN_FIELDS,
   type Plan,
   type PlanFieldName,
-  planWith,
 } from './rule/plan-fields.ts';
 export {
   type PlanSelection,
@@ -79,18 +70,16 @@ export { isOutdated } from './rule/snapshot.ts';
 export { readState, StateNewer, StateUnreadable, writeState } from './rule/state-json.ts';
 export {
   type Access,
-  CHARGED_STATUSES,
   ENDED_STATUSES,
   effectOf,
   GRANTING_STATUSES,
-  isCharged,
   rankOf,
   STATUSES,
   type Status,
   type StatusWith,
   statusesWithAccess,
 } from './rule/status.ts';
-export { Batcher, inBatchSpan, QueueFull } from './runtime/batcher.ts';
+export { Batcher, QueueFull } from './runtime/batcher.ts';
 export { BoundedCache } from './runtime/bounded-cache.ts';
 export { abortAfter, DeadlineExceeded, withDeadline } from './runtime/deadline.ts';
 export { codeOf, errorText, InstepError } from './runtime/errors.ts';

@@ -71,9 +71,6 @@ export function isCharged(status: string): boolean {
   return MEANINGS.get(status)?.isCharged ?? false;
 }
 
-/** The statuses of subscriptions that Stripe charges for. */
-export const CHARGED_STATUSES = statusesThat(({ isCharged }) => isCharged);
-
 /** The statuses that give access to this extent. */
 export const statusesWithAccess = (access: Access) =>
   statusesThat((meaning) => meaning.access === access);
