@@ -2,7 +2,12 @@
 
 import { type Instep, type InstepOptions, logSettings, openService } from './instep.ts';
 
-export type { Plan as TeamPlan, PlanSelection, Status } from 'instep-engine';
+export type {
+  ChangeCause as PlanChangeCause,
+  Plan as TeamPlan,
+  PlanSelection,
+  Status,
+} from 'instep-engine';
 export {
   DatabaseBusy,
   DatabaseConflict,
@@ -39,7 +44,6 @@ export type { DatabasePool } from './postgres/database-pool.ts';
 export { SchemaInUse, SchemaMismatch } from './postgres/migrate.ts';
 export type {
   PlanChange,
-  PlanChangeCause,
   TeamChangesRequest,
 } from './postgres/statements/plan-changes.ts';
 export type {

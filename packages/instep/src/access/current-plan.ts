@@ -1,6 +1,7 @@
 // Writes the plan that a team has now, without an event: after a link, and as a repair.
 
 import {
+  type ActingOperator,
   isSamePlan,
   NO_PLAN,
   type PlanSelection,
@@ -11,7 +12,7 @@ import type { ApplicationId } from '../application.ts';
 import type { Query } from '../postgres/database.ts';
 import { planFor, readStates } from '../postgres/statements/customers.ts';
 import { lockTeam, lockTeams, notLinked, setCustomer } from '../postgres/statements/lock-teams.ts';
-import type { ActingOperator, ChangedBy } from '../postgres/statements/plan-changes.ts';
+import type { ChangedBy } from '../postgres/statements/plan-changes.ts';
 import { storeNamelessProducts } from '../postgres/statements/products.ts';
 import { type Team, writePlansThatFit } from '../postgres/statements/teams.ts';
 

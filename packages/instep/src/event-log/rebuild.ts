@@ -2,6 +2,7 @@
 // operate/perform.ts calls it.
 
 import {
+  type ActingOperator,
   type CustomerState,
   canOthersSucceed,
   hasPlan,
@@ -20,7 +21,6 @@ import { type Examined, pagesOf } from '../postgres/examine.ts';
 import { planFor } from '../postgres/statements/customers.ts';
 import { readDismissals } from '../postgres/statements/issues.ts';
 import { lockTeam } from '../postgres/statements/lock-teams.ts';
-import type { ActingOperator } from '../postgres/statements/plan-changes.ts';
 import { readProductNames } from '../postgres/statements/products.ts';
 import {
   type LinkedTeam,

@@ -1,6 +1,7 @@
 // What goes into the ingest pipeline, and what comes out of it: the engine's, with what Instep adds.
 
 import type {
+  ActingOperator,
   ChangeCause,
   ReceivedEvent as EngineEvent,
   IngestResult as EngineResult,
@@ -8,7 +9,6 @@ import type {
 } from 'instep-engine';
 import type { ApplicationId } from '../application.ts';
 import type { LinkRefusal } from '../postgres/statements/lock-teams.ts';
-import type { ActingOperator } from '../postgres/statements/plan-changes.ts';
 import type { ReadableEvent, UnreadableEvent } from '../stripe/parse-event.ts';
 import type { SnapshotEvent } from '../stripe/subscription-snapshot.ts';
 

@@ -1,6 +1,6 @@
 // What can be done about one team, customer, subscription or event. `perform` calls it.
 
-import { canOthersSucceed, DatabaseRefused } from 'instep-engine';
+import { type ActingOperator, canOthersSucceed, DatabaseRefused } from 'instep-engine';
 import { linkTeam } from '../access/current-plan.ts';
 import {
   dismissParkedEvents,
@@ -19,7 +19,6 @@ import { askForOrder } from '../maintenance/ambiguous-order.ts';
 import { limitRate } from '../maintenance/stripe-calls.ts';
 import type { Query } from '../postgres/database.ts';
 import { readNewestDismissal, readStoredIssueOf } from '../postgres/statements/issues.ts';
-import type { ActingOperator } from '../postgres/statements/plan-changes.ts';
 import {
   type Action,
   type ActionResult,

@@ -8,6 +8,7 @@
  */
 
 export {
+  type ChangeCause as PlanChangeCause,
   type EventSubscription as SubscriptionState,
   GRANTING_STATUSES,
   InstepError,
@@ -74,7 +75,6 @@ export type { PageEnds, PageStart } from '../postgres/examine.ts';
 export type { Dismissal, IssueCause } from '../postgres/statements/issues.ts';
 export type {
   PlanChange,
-  PlanChangeCause,
   TeamChangesRequest,
 } from '../postgres/statements/plan-changes.ts';
 export type { Team } from '../postgres/statements/teams.ts';

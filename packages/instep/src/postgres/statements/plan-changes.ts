@@ -1,29 +1,15 @@
 // The history of the teams' plans, `instep.plan_changes`. teams.ts writes it with the plan.
 
-import type { Plan } from 'instep-engine';
+import type { ActingOperator, ChangeCause, Plan } from 'instep-engine';
 import type { ApplicationId } from '../../application.ts';
 import type { Database, Query } from '../database.ts';
 import { onlyRow } from '../statement.ts';
 import type { ApplicationTables } from '../tables/application-tables.ts';
 import { idFrom } from '../tables/id-from-text.ts';
 
-/** What changed a team's plan: `name` is the product's name, `app` the application itself, which Instep noticed later. */
-export type PlanChangeCause =
-  | 'event'
-  | 'snapshot'
-  | 'repair'
-  | 'rebuild'
-  | 'link'
-  | 'name'
-  | 'operator'
-  | 'app';
-
-/** An operator who acts; the audit has the action under its id. */
-export type ActingOperator = { readonly name: string; readonly actionId: number | null };
-
 /** What changes a plan, for the history of changes. */
 export type ChangedBy = {
-  readonly cause: PlanChangeCause;
+  readonly cause: ChangeCause;
   /** The id of the event at Stripe, if it has one. */
   readonly eventId?: string | null;
   /** When the event was created by Stripe's clock, in seconds since 1970. */
@@ -59,7 +45,7 @@ export type PlanChange = {
   readonly changedAt: Date;
   /** For a change that the application itself made and Instep noticed at `changedAt`: when it can have been made. */
   readonly possibleSince: Date | null;
-  readonly cause: PlanChangeCause;
+  readonly cause: ChangeCause;
   readonly eventId: string | null;
   /** When the event was created, by Stripe's clock. */
   readonly eventCreatedAt: Date | null;
