@@ -70,9 +70,12 @@ export class CoreStore {
     const outcomes: string[] = [];
     for (const customerId of new Set(arrivals.map(customerOf))) {
       const own = [...arrivals.entries()].filter(([, event]) => customerOf(event) === customerId);
-      const events = own.map(([, event]) => event);
-      for (const [place, outcome] of this.#decide(customerId, events).entries()) {
-        outcomes[own[place]?.[0] ?? -1] = outcome;
+      // Those that are left are tried again.
+      while (own.length > 0) {
+        const events = own.map(([, event]) => event);
+        for (const outcome of this.#decide(customerId, events)) {
+          outcomes[own.shift()?.[0] ?? -1] = outcome;
+        }
       }
     }
     return outcomes;
@@ -115,7 +118,7 @@ export class CoreStore {
   #withTeam(entry: Entry, ingested: readonly Arrival[]): Entry {
     const { event, outcomes } = entry;
     const { outcome, withTeam } = outcomes;
-    if (outcome !== 'parked' || withTeam === null || withTeam === 'duplicate') return entry;
+    if (outcome !== 'parked' || withTeam === null) return entry;
     if (!ingested.some(({ key }) => key === event.key)) this.#decided.push(event.key);
     return { event, outcomes: { outcome: withTeam, withTeam: null } };
   }

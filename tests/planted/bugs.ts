@@ -92,7 +92,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'JSON.stringify([eventId ?? nonce(), type, createdSeconds])',
   ]),
   engine.core('events that wait for a team are lost', DECIDE, [
-    "if (!hasTeam) waiting = outcome === 'applied' ? 'plan' : (waiting ?? 'events');",
+    "if (!hasTeam) waiting = decidesPlan ? 'plan' : (waiting ?? 'events');",
     'if (!hasTeam) waiting = null;',
   ]),
   engine.core('an event of a batch does not see those before it', DECIDE, [
@@ -172,8 +172,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     '      or true\n',
   ]),
   engine.tests('a change has the plan that was read, not that of the locked row', WRITE, [
-    '              and (${lines(\n',
-    '              and true or (${lines(\n',
+    '              and (${lines(current,',
+    '              and true or (${lines(current,',
   ]),
   engine.tests('positions are not in the order of arrival', WRITE, [
     'order by event.number',
@@ -188,8 +188,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'set outcome = events.outcome,',
   ]),
   engine.store('a resolved ambiguity is not written', WRITE, [
-    'names.map(\n             (name) =>',
-    "names.filter((name) => name !== 'ambiguous_since').map(\n             (name) =>",
+    'COLUMNS.map(updated)',
+    "COLUMNS.filter((name) => name !== 'ambiguous_since').map(updated)",
   ]),
 
   // Jobs, and what they read.

@@ -6,7 +6,8 @@ export {
 } from './log/decide.ts';
 export { EventLog, type EventLogOptions } from './log/event-log.ts';
 export type { Queued } from './log/event-queues.ts';
-export type { LoggedEvent, ParseLogged } from './log/read-events.ts';
+export type { StoredCustomer, StoredTeam, Waiting } from './log/read-customers.ts';
+export type { LoggedEvent, LoggedEvents, ParseLogged } from './log/read-events.ts';
 export type {
   ActingOperator,
   ChangeCause,
@@ -16,7 +17,7 @@ export type {
   TeamId,
 } from './log/received-event.ts';
 export { LOGGED_OUTCOMES } from './log/received-event.ts';
-export type { LoggedEvents, StoredCustomer, StoredTeam, Waiting } from './log/stored-customer.ts';
+export type { StoreOptions } from './log/store-batch.ts';
 export { writeText } from './log/write-text.ts';
 export * from './postgres/errors.ts';
 export { type PgPool, pgDatabase, SESSION_OPTIONS } from './postgres/pg-database.ts';

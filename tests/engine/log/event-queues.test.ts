@@ -22,8 +22,6 @@ function open(storeBatch: (events: readonly Event[]) => Promise<void>) {
     customerOf: ({ customer }) => customer,
     deadlineMs: DEADLINE_MS,
     maxQueued: 10_000,
-    onBlocked: () => undefined,
-    onAttempt: () => undefined,
   });
   return { queues, batches };
 }

@@ -2,31 +2,28 @@
 with locked as materialized (
   -- Row by row, so that no plan reads a whole table. An application that inserts rows which reference a team need not wait
   -- for `no key update`.
-  select team.*
-    from json_to_recordset($2::json) as team (
-           id bigint, customer_id text, is_written boolean,
-           cause text, event_id text, event_created bigint, operator text, action_id bigint,
-           subscription_status_before text,
-           plan_name_before text,
-           provider_product_id_before text,
-           provider_subscription_id_before text
-         )
-   cross join lateral (
-           select
+  select team_id, customer_id, cause, event_id, event_created_at, operator, action_id, is_held,
+         subscription_status_before,
+         plan_name_before,
+         provider_product_id_before,
+         provider_subscription_id_before
+    from json_populate_recordset(null::instep.plan_changes, $2::json) as team
+    left join lateral (
+           select true as is_held
              from public.teams as teams
-            where teams.id = team.id
+            where teams.id = team.team_id::bigint
               and teams.stripe_customer_id = team.customer_id
               and (teams.subscription_status::text,
                    teams.plan_name::text,
                    teams.stripe_product_id::text,
                    teams.stripe_subscription_id::text)
                   is not distinct from
-                  (team.subscription_status_before,
-                   team.plan_name_before,
-                   team.provider_product_id_before,
-                   team.provider_subscription_id_before)
+                  (team.subscription_status_before::text,
+                   team.plan_name_before::text,
+                   team.provider_product_id_before::text,
+                   team.provider_subscription_id_before::text)
               for no key update skip locked
-         ) as held
+         ) as held on true
 ),
 
 -- The state.
@@ -65,16 +62,16 @@ written as (
            due_since,
            charged_twice_since
          )
-  select customer_id, version + 1, subscriptions,
+  select customer_id, version, subscriptions,
          subscription_status,
          coalesce(plan_name, (select name from instep.products where product_id = provider_product_id)),
          provider_product_id,
          provider_subscription_id,
          price_id,
          quantity,
-         to_timestamp(current_period_ends_at),
+         current_period_ends_at,
          cancel_at_period_end,
-         to_timestamp(trial_ends_at),
+         trial_ends_at,
          subscription_ids,
          access_rules,
          access_subscription_id,
@@ -82,56 +79,23 @@ written as (
          access_product_id,
          access_plan_name,
          access_quantity,
-         to_timestamp(access_period_ends_at),
-         to_timestamp(access_trial_ends_at),
+         access_period_ends_at,
+         access_trial_ends_at,
          access_cancels_at_end,
-         to_timestamp(access_since),
-         to_timestamp(access_ends_at),
+         access_since,
+         access_ends_at,
          access_is_paused,
          access_grants_plan,
          grants_plan,
          ambiguous_subscription_id,
-         to_timestamp(ambiguous_since),
+         ambiguous_since,
          had_team,
          waiting,
          charged_twice,
-         to_timestamp(due_since),
+         due_since,
          case when charged_twice is not null then clock_timestamp() end
-    from json_to_recordset($1::json) as customer (
-           customer_id text, version bigint, subscriptions json, team_count bigint,
-           subscription_status text,
-           plan_name text,
-           provider_product_id text,
-           provider_subscription_id text,
-           price_id text,
-           quantity bigint,
-           current_period_ends_at bigint,
-           cancel_at_period_end boolean,
-           trial_ends_at bigint,
-           subscription_ids text[],
-           access_rules text,
-           access_subscription_id text,
-           access_status text,
-           access_product_id text,
-           access_plan_name text,
-           access_quantity bigint,
-           access_period_ends_at bigint,
-           access_trial_ends_at bigint,
-           access_cancels_at_end boolean,
-           access_since bigint,
-           access_ends_at bigint,
-           access_is_paused boolean,
-           access_grants_plan boolean,
-           grants_plan boolean,
-           ambiguous_subscription_id text,
-           ambiguous_since bigint,
-           had_team boolean,
-           waiting text,
-           charged_twice text[],
-           due_since bigint
-         )
-   where team_count = 0
-      or (customer_id, team_count) in (select customer_id, count(*) from locked group by customer_id)
+    from json_populate_recordset(null::instep.customers, $1::json)
+   where customer_id not in (select customer_id from locked where is_held is null)
       on conflict (customer_id) do update
      set version = excluded.version,
          subscriptions = excluded.subscriptions,
@@ -229,9 +193,9 @@ planned as (
          updated_at = now()
     from locked
     join written using (customer_id)
-   where teams.id = locked.id
-     and locked.is_written
-  returning locked.id,
+   where teams.id = locked.team_id::bigint
+     and locked.cause is not null
+  returning locked.team_id,
             teams.subscription_status::text as subscription_status_after,
             teams.plan_name::text as plan_name_after,
             teams.stripe_product_id::text as provider_product_id_after,
@@ -248,7 +212,7 @@ planned as (
            provider_product_id_after,
            provider_subscription_id_after
          )
-  select locked.id::text, customer_id, cause, event_id, to_timestamp(event_created), operator, action_id,
+  select team_id, customer_id, cause, event_id, event_created_at, operator, action_id,
          subscription_status_before,
          plan_name_before,
          provider_product_id_before,
@@ -259,10 +223,10 @@ planned as (
          provider_subscription_id_after
     from locked
     join written using (customer_id)
-    left join planned on planned.id = locked.id
-   where is_written
+    left join planned using (team_id)
+   where cause is not null
      and case
-           when planned.id is null
+           when planned.team_id is null
                 or (subscription_status_after,
                     provider_product_id_after,
                     provider_subscription_id_after)

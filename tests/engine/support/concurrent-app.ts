@@ -123,7 +123,7 @@ export async function killBackends(pool: pg.Pool, endMs: number): Promise<number
        where datname = current_database()
          and pid <> pg_backend_pid()
          and state = 'active'
-         and query like '%json_to_recordset%'
+         and query like '%json_populate_recordset%'
        order by random()
        limit 1`);
     killed += rowCount ?? 0;

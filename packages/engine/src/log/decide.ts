@@ -1,8 +1,8 @@
 // Decides, in memory alone, what a batch changes: between the read and the write. Nothing here knows a database.
 
 import { type AccessFacts, type AccessRules, accessFacts } from '../rule/access-facts.ts';
-import type { CustomerState, SubscriptionState } from '../rule/customer-state.ts';
-import type { Outcome, SubscriptionEvent } from '../rule/event.ts';
+import type { CustomerState } from '../rule/customer-state.ts';
+import type { Outcome } from '../rule/event.ts';
 import { fold } from '../rule/fold.ts';
 import { KnownEvents } from '../rule/known-events.ts';
 import { isSamePlan, NO_PLAN } from '../rule/plan.ts';
@@ -10,15 +10,17 @@ import { type Plan, type PlanFieldName, planWith } from '../rule/plan-fields.ts'
 import { type ProductNames, teamPlan } from '../rule/plan-selection.ts';
 import { planWriterOf } from '../rule/plan-writer.ts';
 import { isOutdated } from '../rule/snapshot.ts';
+import type { StoredCustomer, StoredTeam, Waiting } from './read-customers.ts';
+import type { LoggedEvents } from './read-events.ts';
 import {
   type ActingOperator,
   type ChangeCause,
   deliveriesOf,
   type IngestResult,
   type LoggedOutcome,
+  type ReadableEvent,
   type ReceivedEvent,
 } from './received-event.ts';
-import type { LoggedEvents, StoredCustomer, StoredTeam, Waiting } from './stored-customer.ts';
 
 export type DecideOptions = AccessRules & {
   /** The fields of a plan that the application's table has columns for. */
@@ -61,7 +63,7 @@ export type EventDecision = {
   readonly key: string;
   readonly outcome: LoggedOutcome;
   /** For a parked event, its outcome with a team. */
-  readonly withTeam: Outcome | null;
+  readonly withTeam: LoggedOutcome | null;
   /** Whether it is in the log already, so that only deliveries are counted. */
   readonly isKnown: boolean;
   readonly deliveries: number;
@@ -73,94 +75,94 @@ const STALE: DecidedOutcomes = { outcome: 'stale', loggedOutcome: 'stale' };
 
 const LINKED = { cause: 'link', eventId: null, eventCreatedSeconds: null } as const;
 
-/** Decides on a customer's events, in the order of their arrival; also on none, to give its teams their plan. */
+/**
+ * Decides on a customer's events, in the order of their arrival; also on none, to give its teams their plan. Those after the
+ * last result are left: the state has just dropped a subscription whose earlier events were not read.
+ */
 export function decide(
   customer: StoredCustomer,
-  events: readonly ReceivedEvent[],
+  events: readonly ReadableEvent[],
   { known: loggedEvents, outcomes }: LoggedEvents,
   options: DecideOptions,
 ): { decision: CustomerDecision; results: readonly IngestResult[] } {
   const hasTeam = customer.teams.length > 0;
   const known = new KnownEvents(loggedEvents.all());
   const decisions = new Map<string, EventDecision>();
-  const dropped = new Map<string | null, SubscriptionState>();
   let { state } = customer;
   let changedBy: ChangedBy = { ...LINKED, operator: options.operator ?? null };
   let waiting = hasTeam ? null : customer.waiting;
   let isApplied = hasTeam && customer.waiting === 'plan';
 
-  function decideOn(event: ReceivedEvent): DecidedOutcomes {
-    if (event.kind === 'unreadable') throw new RangeError('an unreadable event has no customer');
+  function decideOn(event: ReadableEvent): DecidedOutcomes {
     const isUseless = event.kind === 'snapshot' && !hasTeam;
     if (isUseless || isOutdated(state, event, known)) return STALE;
     const found = known.find(event);
     if (found !== undefined) return repeat(event, found.key);
-    const { state: after, outcome } = fold(
-      withSubscriptionOf(event),
-      event,
-      known,
-      options.planSelection,
-    );
-    for (const [id, subscription] of state.subscriptions) {
-      if (!after.subscriptions.has(id)) dropped.set(id, subscription);
-    }
-    state = after;
+    const folded = fold(state, event, known, options.planSelection);
+    const withTeam = asLogged(folded.outcome);
+    state = folded.state;
     known.add(event);
-    const decided = hasTeam
-      ? { outcome: asLogged(outcome), withTeam: null }
-      : { outcome: 'parked' as const, withTeam: outcome };
-    const counted = { key: event.key, isKnown: false, deliveries: deliveriesOf(event) };
-    decisions.set(event.key, { event, ...decided, ...counted });
-    if (!hasTeam) waiting = outcome === 'applied' ? 'plan' : (waiting ?? 'events');
-    if (hasTeam && outcome === 'applied') {
+    const outcome = hasTeam ? withTeam : 'parked';
+    decisions.set(event.key, {
+      ...{ event, key: event.key, isKnown: false, deliveries: deliveriesOf(event) },
+      ...{ outcome, withTeam: hasTeam ? null : withTeam },
+    });
+    const decidesPlan = withTeam === 'applied';
+    if (!hasTeam) waiting = decidesPlan ? 'plan' : (waiting ?? 'events');
+    else if (decidesPlan) {
       isApplied = true;
       changedBy = changedByEvent(event);
     }
-    return { outcome: decided.outcome, loggedOutcome: decided.outcome };
-  }
-
-  /** `known` lacks the logged events of a subscription that this batch has dropped. */
-  function withSubscriptionOf({ subscription: { subscriptionId } }: SubscriptionEvent) {
-    const subscription = dropped.get(subscriptionId);
-    if (subscription === undefined || state.subscriptions.has(subscriptionId)) return state;
-    const subscriptions = new Map(state.subscriptions).set(subscriptionId, subscription);
-    return { ...state, subscriptions };
+    return { outcome, loggedOutcome: outcome };
   }
 
   /** An event that is known changes nothing, unless it waited for a team. */
-  function repeat(event: ReceivedEvent, key: string): DecidedOutcomes {
+  function repeat(event: ReadableEvent, key: string): DecidedOutcomes {
     const earlier = decisions.get(key);
-    const logged = earlier ?? outcomes.get(key);
-    const isParked = logged?.outcome === 'parked';
-    const loggedOutcome =
-      isParked && hasTeam ? asLogged(logged.withTeam) : (logged?.outcome ?? 'stale');
+    const { outcome = 'stale', withTeam = null } = earlier ?? outcomes.get(key) ?? {};
+    const isParked = outcome === 'parked';
+    const loggedOutcome = isParked && hasTeam ? asLogged(withTeam) : outcome;
     decisions.set(key, {
-      ...(earlier ?? {
-        event,
-        key,
-        isKnown: true,
-        withTeam: hasTeam ? null : (logged?.withTeam ?? null),
-      }),
+      ...(earlier ?? { event, key, isKnown: true, withTeam: hasTeam ? null : withTeam }),
       outcome: loggedOutcome,
       deliveries: (earlier?.deliveries ?? 0) + deliveriesOf(event),
     });
     return { outcome: isParked ? loggedOutcome : 'duplicate', loggedOutcome };
   }
 
-  const outcomesOfEvents = events.map(decideOn);
+  const decided: DecidedOutcomes[] = [];
+  for (const event of events) {
+    const { subscriptionId } = event.subscription;
+    const wasKnown = customer.state.subscriptions.has(subscriptionId);
+    if (wasKnown && !state.subscriptions.has(subscriptionId)) break;
+    decided.push(decideOn(event));
+  }
   const plan = teamPlan(state, options.planSelection, options.names);
   const teams = customer.teams.map((team) => decideTeam(team, { state, plan, isApplied }, options));
   const teamIds = customer.teams.map(({ id }) => id);
   const keptTeamIds = teams.flatMap(({ team, isKept }) => (isKept ? team.id : []));
   const access = accessFacts(state, options);
   return {
-    results: outcomesOfEvents.map((outcomes) => ({ ...outcomes, teamIds, keptTeamIds })),
+    results: decided.map((outcomes) => ({ ...outcomes, teamIds, keptTeamIds })),
     decision: {
       ...{ customer, state, plan, access, waiting, teams, changedBy },
       accessRules: options,
       events: [...decisions.values()],
     },
   };
+}
+
+/** Decides on the events that can't be read: each of them is stored once. */
+export function decideUnreadable(events: readonly ReceivedEvent[]): readonly EventDecision[] {
+  const decisions = new Map<string, EventDecision>();
+  for (const event of events) {
+    if (event.kind !== 'unreadable') continue;
+    const { key } = event;
+    const deliveries = (decisions.get(key)?.deliveries ?? 0) + deliveriesOf(event);
+    const decision = { event, key, deliveries, withTeam: null, isKnown: false } as const;
+    decisions.set(key, { ...decision, outcome: 'unreadable' });
+  }
+  return [...decisions.values()];
 }
 
 type Projection = {
@@ -187,15 +189,13 @@ function decideTeam(
   return { team, plan: shouldBe, isKept: false };
 }
 
-function changedByEvent(event: ReceivedEvent): ChangedBy {
-  const { eventId, operator = null } = event;
-  const eventCreatedSeconds =
-    event.kind === 'unreadable' ? null : event.subscription.createdSeconds;
+function changedByEvent(event: ReadableEvent): ChangedBy {
+  const { eventId, subscription, operator = null } = event;
   const cause = event.changeCause ?? (event.kind === 'snapshot' ? 'snapshot' : 'event');
-  return { cause, eventId, eventCreatedSeconds, operator };
+  return { cause, eventId, eventCreatedSeconds: subscription.createdSeconds, operator };
 }
 
-function asLogged(outcome: Outcome | null): LoggedOutcome {
+function asLogged(outcome: Outcome | LoggedOutcome | null): LoggedOutcome {
   if (outcome === null || outcome === 'duplicate') {
     throw new RangeError('an event that is not known has an outcome of its own');
   }

@@ -3,12 +3,7 @@
 import { DatabaseConflict, DatabaseRefused, isUntranslatable } from '../postgres/errors.ts';
 import { EventQueues, type Queued } from './event-queues.ts';
 import type { ActingOperator, IngestResult, ReceivedEvent } from './received-event.ts';
-import {
-  type BatchResult,
-  BatchStore,
-  type NamesWritten,
-  type StoreOptions,
-} from './store-batch.ts';
+import { type BatchResult, BatchStore, type StoreOptions } from './store-batch.ts';
 
 export type EventLogOptions = StoreOptions & {
   readonly maxQueued: number;
@@ -23,8 +18,6 @@ export type EventLogOptions = StoreOptions & {
 /** A conflict ends a whole statement, and the next attempt most often succeeds. */
 const MAX_ATTEMPTS = 5;
 
-const NOTHING = () => undefined;
-
 export class EventLog {
   readonly #options: EventLogOptions;
   readonly #store: BatchStore;
@@ -38,8 +31,8 @@ export class EventLog {
       customerOf: (event) => (event.kind === 'unreadable' ? '' : event.subscription.customerId),
       deadlineMs: options.deadlineMs,
       maxQueued: options.maxQueued,
-      onBlocked: options.onBlocked ?? NOTHING,
-      onAttempt: options.onAttempt ?? NOTHING,
+      onBlocked: options.onBlocked,
+      onAttempt: options.onAttempt,
     });
   }
 
@@ -64,44 +57,49 @@ export class EventLog {
    *
    * @throws the errors of the database
    */
-  async settle(customerId: string, operator: ActingOperator | null = null): Promise<boolean> {
+  settle(customerId: string, operator: ActingOperator | null = null): Promise<boolean> {
     const { deadlineMs: timeoutMs } = this.#options;
-    const settle = (namesWritten: NamesWritten) =>
-      repeat(() => this.#store.settle(customerId, { timeoutMs, namesWritten, operator }));
-    const { result } = await withFittingNames(settle, true);
-    return result;
+    const settle = (isNamed: boolean) =>
+      repeat(() => this.#store.settle(customerId, { timeoutMs, isNamed, operator }));
+    return unlessRefused(settle(true), () => settle(false));
   }
 
-  async #storeBatch(
+  #storeBatch(
     events: readonly ReceivedEvent[],
     timeoutMs: number,
   ): Promise<readonly BatchResult[]> {
-    const store = (namesWritten: NamesWritten) =>
-      repeat(() => this.#store.store(events, { timeoutMs, namesWritten }));
+    const store = (named: readonly ReceivedEvent[], isNamed: boolean) =>
+      repeat(() => this.#store.store(named, { timeoutMs, isNamed }));
     const [event, ...others] = events;
-    const isAlone = event !== undefined && others.length === 0;
-    const { result, refusal } = await withFittingNames(store, isAlone);
-    if (isAlone && refusal !== undefined) this.#options.onNameRefused?.(event, refusal);
-    return result;
+    if (event === undefined || others.length > 0) return store(events, true);
+    return unlessRefused(store(events, true), async (error) => {
+      const isStorable = !isUntranslatable(error);
+      const result = await store(isStorable ? events : [withoutName(event)], false);
+      this.#options.onNameRefused?.(event, error);
+      return result;
+    });
   }
 }
 
 /**
- * Writes with the names of plans or, if a single event or customer is refused, without. The application's
- * column may be too short for a name, or the database's encoding lack a character of it, and a plan must never wait for its
- * name.
+ * What is written with the name of a plan or, if that is refused, without. The application's column may be too short for
+ * it, or the database's encoding lack a character of it, and a plan must never wait for its name.
  */
-async function withFittingNames<Result>(
-  write: (namesWritten: NamesWritten) => Promise<Result>,
-  isAlone: boolean,
-): Promise<{ readonly result: Result; readonly refusal?: unknown }> {
+async function unlessRefused<Result>(
+  named: Promise<Result>,
+  writeUnnamed: (error: DatabaseRefused) => Promise<Result>,
+): Promise<Result> {
   try {
-    return { result: await write('everywhere') };
+    return await named;
   } catch (error) {
-    if (!(error instanceof DatabaseRefused) || !isAlone) throw error;
-    const result = await write(isUntranslatable(error) ? 'nowhere' : 'not in teams');
-    return { result, refusal: error };
+    if (!(error instanceof DatabaseRefused)) throw error;
+    return await writeUnnamed(error);
   }
+}
+
+function withoutName(event: ReceivedEvent): ReceivedEvent {
+  if (event.kind === 'unreadable') return event;
+  return { ...event, productName: null, subscription: { ...event.subscription, planName: null } };
 }
 
 async function repeat<Result>(run: () => Promise<Result>): Promise<Result> {

@@ -27,8 +27,10 @@ type EventQueuesOptions<Event, Result> = {
   /** The limit of each queue. */
   readonly maxQueued: number;
   /** An event is tried again, because it is locked or its batch failed. */
-  readonly onBlocked: (event: Event) => void;
-  readonly onAttempt: (queue: 'ready' | 'blocked', size: number, tookMs: number) => void;
+  readonly onBlocked?: ((event: Event) => void) | undefined;
+  readonly onAttempt?:
+    | ((queue: 'ready' | 'blocked', size: number, tookMs: number) => void)
+    | undefined;
 };
 
 type Waiting<Event, Result> = {
@@ -38,8 +40,6 @@ type Waiting<Event, Result> = {
   readonly span: Span | undefined;
   readonly resolve: (result: Result) => void;
   readonly reject: (error: unknown) => void;
-  /** Whether it counts as blocked. */
-  isBlocked: boolean;
   /** Whether it timed out alone. */
   isSlow: boolean;
   pauseMs: number;
@@ -82,7 +82,8 @@ export class EventQueues<Event, Result> {
   /** The customers of the single events that are being stored. */
   #runningCustomers = new Set<string>();
   #runningSlow = 0;
-  #blocked = 0;
+  /** The events that are tried again or alone. */
+  #blocked = new Set<Waiting<Event, Result>>();
   /** Customers whose last batch, or last event alone, was slow or failed. */
   #suspects = new BoundedCache<string, true>(MAX_SUSPECTS);
 
@@ -93,7 +94,7 @@ export class EventQueues<Event, Result> {
   }
 
   get queued(): Queued {
-    return { ready: this.#ready.length, blocked: this.#blocked, limit: this.#limit.count };
+    return { ready: this.#ready.length, blocked: this.#blocked.size, limit: this.#limit.count };
   }
 
   /**
@@ -113,7 +114,6 @@ export class EventQueues<Event, Result> {
         span: activeSpan(),
         resolve,
         reject,
-        isBlocked: false,
         isSlow: false,
         pauseMs: PAUSE_MS,
       });
@@ -258,7 +258,7 @@ export class EventQueues<Event, Result> {
     try {
       return await inBatchSpan(SPAN_NAMES[queue], batch, () => store(events, timeoutMs));
     } finally {
-      onAttempt(queue, batch.length, performance.now() - startedAtMs);
+      onAttempt?.(queue, batch.length, performance.now() - startedAtMs);
     }
   }
 
@@ -266,13 +266,13 @@ export class EventQueues<Event, Result> {
     if (result === undefined) this.#reject(waiting, new RangeError('an event has no result'));
     else if (result === 'locked') this.#retryLater(waiting);
     else {
-      this.#unblock(waiting);
+      this.#blocked.delete(waiting);
       waiting.resolve(result);
     }
   }
 
   #reject(waiting: Waiting<Event, Result>, error: unknown): void {
-    this.#unblock(waiting);
+    this.#blocked.delete(waiting);
     waiting.reject(error);
   }
 
@@ -287,22 +287,15 @@ export class EventQueues<Event, Result> {
 
   /** Counts an event as blocked, or rejects it if too many are. */
   #block(waiting: Waiting<Event, Result>): boolean {
-    if (waiting.isBlocked) return true;
-    if (this.#blocked >= this.#options.maxQueued) {
-      waiting.reject(
-        new QueueFull(`${this.#blocked} events are already waiting to be tried again`),
-      );
+    if (this.#blocked.has(waiting)) return true;
+    const { size } = this.#blocked;
+    if (size >= this.#options.maxQueued) {
+      waiting.reject(new QueueFull(`${size} events are already waiting to be tried again`));
       return false;
     }
-    waiting.isBlocked = true;
-    this.#blocked += 1;
-    this.#options.onBlocked(waiting.event);
+    this.#blocked.add(waiting);
+    this.#options.onBlocked?.(waiting.event);
     return true;
-  }
-
-  #unblock(waiting: Waiting<Event, Result>): void {
-    if (waiting.isBlocked) this.#blocked -= 1;
-    waiting.isBlocked = false;
   }
 
   #leftMs({ sinceMs }: Waiting<Event, Result>): number {
@@ -311,7 +304,8 @@ export class EventQueues<Event, Result> {
 
   #giveUp(waiting: Waiting<Event, Result>): void {
     const error = new DeadlineExceeded(this.#options.deadlineMs);
-    this.#reject(waiting, waiting.isBlocked ? new DatabaseBusy(BUSY, { cause: error }) : error);
+    const isBlocked = this.#blocked.has(waiting);
+    this.#reject(waiting, isBlocked ? new DatabaseBusy(BUSY, { cause: error }) : error);
   }
 }
 

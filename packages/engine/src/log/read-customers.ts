@@ -2,9 +2,26 @@
 
 import type { Statement, TextRow } from '../postgres/statement.ts';
 import { fieldsOf, planOfTexts, type TeamsTable, teamValue } from '../postgres/teams-table.ts';
-import { NO_STATE } from '../rule/customer-state.ts';
+import { type CustomerState, NO_STATE } from '../rule/customer-state.ts';
+import type { Plan } from '../rule/plan-fields.ts';
 import { readState } from '../rule/state-json.ts';
-import type { StoredCustomer, StoredTeam } from './stored-customer.ts';
+import type { TeamId } from './received-event.ts';
+
+export type StoredCustomer = {
+  readonly customerId: string;
+  /** Every write raises it; 0: the customer has no row. */
+  readonly version: number;
+  readonly state: CustomerState;
+  /** What waits for a team: nothing, `events` that would not change its plan, or a `plan`. */
+  readonly waiting: Waiting | null;
+  /** In the order of their ids. */
+  readonly teams: readonly StoredTeam[];
+};
+
+export type Waiting = 'events' | 'plan';
+
+/** A team of the customer. Its plan has only the fields that the application's table has. */
+export type StoredTeam = { readonly id: TeamId; readonly plan: Plan };
 
 /** Customer by customer (`offset 0` keeps the planner from joining), so that no plan reads a whole table. */
 export function readCustomersText(teams: TeamsTable): string {
@@ -44,23 +61,21 @@ export function customersIn(rows: readonly CustomerRow[]): Map<string, StoredCus
   const customers = new Map<string, StoredCustomer>();
   for (const row of rows) {
     const { customer_id: customerId, team_id: id } = row;
+    const customer = customers.get(customerId) ?? customerIn(row);
     const team: StoredTeam[] = id === null ? [] : [{ id, plan: planOfTexts(row) }];
-    const known = customers.get(customerId);
-    customers.set(
-      customerId,
-      known === undefined
-        ? { ...customerIn(row), teams: team }
-        : { ...known, teams: [...known.teams, ...team] },
-    );
+    customers.set(customerId, { ...customer, teams: [...customer.teams, ...team] });
   }
   return customers;
 }
 
-function customerIn({ customer_id: customerId, version, subscriptions, waiting }: CustomerRow) {
+/** Without its teams. */
+function customerIn(row: CustomerRow): StoredCustomer {
+  const { version, subscriptions, waiting } = row;
   return {
-    customerId,
+    customerId: row.customer_id,
     version: Number(version ?? 0),
     state: subscriptions === null ? NO_STATE : readState(subscriptions),
     waiting: waiting === 'events' || waiting === 'plan' ? waiting : null,
-  } as const;
+    teams: [],
+  };
 }

@@ -1,10 +1,9 @@
 // Reads events back from the log: those that a fold needs besides the state, and all of a customer.
 
-import type { Statement, TextRow } from '../postgres/statement.ts';
+import type { Statement } from '../postgres/statement.ts';
 import type { SubscriptionEvent } from '../rule/event.ts';
 import { KnownEvents, type NeededEvents } from '../rule/known-events.ts';
 import type { LoggedOutcome } from './received-event.ts';
-import type { LoggedEvents, LoggedOutcomes } from './stored-customer.ts';
 
 /** An event as the log returns it. */
 export type LoggedEvent = {
@@ -23,8 +22,13 @@ export type LoggedEvent = {
 export type ParseLogged = (logged: LoggedEvent) => SubscriptionEvent | null;
 
 const COLUMNS = `
-       position::text, key::text, event_id, type, customer_id, (extract(epoch from received_at) * 1000)::bigint::text as received_ms,
-       outcome, parked_outcome, encode(body, 'base64') as body`;
+       position::text as "positionText", key::text, event_id as "eventId", type, customer_id as "customerId",
+       (extract(epoch from received_at) * 1000)::bigint::text as "receivedText",
+       outcome, parked_outcome as "parkedOutcome", encode(body, 'base64') as "bodyText"`;
+
+/** Drivers differ in what they make of other types than text. */
+type EventRow = Omit<LoggedEvent, 'position' | 'receivedAtMs' | 'body'> &
+  Readonly<Record<'positionText' | 'receivedText' | 'bodyText', string>>;
 
 // Of each subscription: the events of these seconds, the next one after them, and the one with this key.
 const READ_NEEDED_EVENTS = `
@@ -78,49 +82,42 @@ select${COLUMNS}
   return { name: 'read_events_of_customer', text, values: [customerId] };
 }
 
-type EventRow = TextRow<'event_id' | 'customer_id' | 'parked_outcome'> & {
-  readonly [Column in 'position' | 'key' | 'type' | 'received_ms' | 'body']: string;
-} & { readonly outcome: LoggedOutcome; readonly parked_outcome: LoggedOutcome | null };
+/** The events of the log that decisions look at. */
+export type LoggedEvents = {
+  readonly known: KnownEvents;
+  /** By key. */
+  readonly outcomes: Map<string, LoggedOutcomes>;
+};
 
-function eventIn(row: EventRow): LoggedEvent {
-  return {
-    position: Number(row.position),
-    key: row.key,
-    eventId: row.event_id,
-    type: row.type,
-    customerId: row.customer_id,
-    receivedAtMs: Number(row.received_ms),
-    outcome: row.outcome,
-    parkedOutcome: row.parked_outcome,
-    body: Buffer.from(row.body, 'base64'),
-  };
-}
+/** The outcome in the log and, for a parked event, the one that it gets with a team. */
+export type LoggedOutcomes = {
+  readonly outcome: LoggedOutcome;
+  readonly withTeam: LoggedOutcome | null;
+};
 
 /** The events of these rows, by customer. */
 export function eventsIn(
   rows: readonly EventRow[],
   parse: ParseLogged,
 ): ReadonlyMap<string, LoggedEvents> {
-  const customers = new Map<
-    string,
-    { known: KnownEvents; outcomes: Map<string, LoggedOutcomes> }
-  >();
-  for (const logged of rows.map(eventIn)) {
-    const event = parse(logged);
-    if (event === null || logged.customerId === null) continue;
-    const ofCustomer = customers.get(logged.customerId) ?? noEvents();
-    const { outcome, parkedOutcome } = logged;
+  const customers = new Map<string, LoggedEvents>();
+  for (const { positionText, receivedText, bodyText, ...row } of rows) {
+    const { customerId, outcome, parkedOutcome } = row;
+    const event = parse({
+      ...row,
+      position: Number(positionText),
+      receivedAtMs: Number(receivedText),
+      body: Buffer.from(bodyText, 'base64'),
+    });
+    if (event === null || customerId === null) continue;
+    const ofCustomer = customers.get(customerId) ?? noEvents();
     ofCustomer.known.add(event);
-    ofCustomer.outcomes.set(event.key, { outcome, withTeam: withTeamOf(parkedOutcome) });
-    customers.set(logged.customerId, ofCustomer);
+    ofCustomer.outcomes.set(event.key, { outcome, withTeam: parkedOutcome });
+    customers.set(customerId, ofCustomer);
   }
   return customers;
 }
 
-function withTeamOf(outcome: LoggedOutcome | null): LoggedOutcomes['withTeam'] {
-  return outcome === 'parked' || outcome === 'unreadable' ? null : outcome;
-}
-
-export function noEvents() {
-  return { known: new KnownEvents(), outcomes: new Map<string, LoggedOutcomes>() };
+export function noEvents(): LoggedEvents {
+  return { known: new KnownEvents(), outcomes: new Map() };
 }

@@ -3,7 +3,15 @@
 import type { Outcome, SubscriptionEvent } from '../rule/event.ts';
 
 /** An event to ingest. One that can't be read is stored, and changes nothing. */
-export type ReceivedEvent = (ReadableEvent | UnreadableEvent) & {
+export type ReceivedEvent = ReadableEvent | UnreadableEvent;
+
+export type ReadableEvent = SubscriptionEvent &
+  Received & { readonly kind: 'readable' | 'snapshot' };
+
+type UnreadableEvent = Pick<SubscriptionEvent, 'key' | 'eventId' | 'type'> &
+  Received & { readonly kind: 'unreadable' };
+
+type Received = {
   readonly body: Uint8Array;
   readonly receivedAtMs: number;
   /** `delivery`: Stripe sent it, which is counted. `list`: Stripe's API listed it. `log`: it comes from Instep itself. */
@@ -18,12 +26,6 @@ export type ReceivedEvent = (ReadableEvent | UnreadableEvent) & {
 
 /** How many deliveries of Stripe an event is. */
 export const deliveriesOf = ({ source }: ReceivedEvent) => (source === 'delivery' ? 1 : 0);
-
-type ReadableEvent = SubscriptionEvent & { readonly kind: 'readable' | 'snapshot' };
-
-type UnreadableEvent = Pick<SubscriptionEvent, 'key' | 'eventId' | 'type'> & {
-  readonly kind: 'unreadable';
-};
 
 /** What changed a team's plan: `name` is the product's name, `app` the application itself, which Instep noticed later. */
 export type ChangeCause =

@@ -3,37 +3,38 @@
 
 import {
   columnOf,
+  comparable,
   fieldsOf,
   type TeamsTable,
   teamField,
   teamValue,
 } from '../postgres/teams-table.ts';
 import { PLAN_FIELDS } from '../rule/plan-fields.ts';
-import { CUSTOMER_COLUMNS } from './customer-columns.ts';
+import { FACT_COLUMNS } from './customer-columns.ts';
 
-type SentColumn = readonly [name: string, type: string];
+const PLAN_COLUMNS = PLAN_FIELDS.map(columnOf);
 
-const PLAN_COLUMNS = PLAN_FIELDS.map((field): SentColumn => [columnOf(field), field.type]);
+const COLUMNS = [...PLAN_COLUMNS, ...Object.keys(FACT_COLUMNS)];
+
+const CHANGE = 'team_id, customer_id, cause, event_id, event_created_at, operator, action_id';
 
 const lines = (texts: readonly string[], indent: number) => texts.join(`,\n${' '.repeat(indent)}`);
 
-/** SQL: a column as it is sent, times in seconds since 1970, and its value. */
-const sent = ([name, type]: SentColumn) => `${name} ${type === 'timestamptz' ? 'bigint' : type}`;
-const value = ([name, type]: SentColumn) =>
-  type === 'timestamptz' ? `to_timestamp(${name})` : name;
-
 /** A name that no event had can have been looked up. */
-const stored = (column: SentColumn) =>
-  column[0] === 'plan_name'
+const stored = (column: string) =>
+  column === 'plan_name'
     ? 'coalesce(plan_name, (select name from instep.products where product_id = provider_product_id))'
-    : value(column);
+    : column;
+
+const updated = (column: string) =>
+  `${column} = ${column === 'had_team' ? 'customers.had_team or ' : ''}excluded.${column}`;
 
 /**
- * The statement. `$1` has the customers in the order of their ids, `$2` their teams, `$3` the events, each as a list in
- * JSON: one value to write and to parse instead of a list for each column, each of which PostgreSQL makes a table of.
- * `$4` has the bodies of the events, one after the other. `$5`: whether teams get the names of their plans, which an
- * application's column can refuse. `$6` has the customers whose parked events have found their team, and
- * `$7` the keys of the events that are in the log already.
+ * The statement. `$1` has the rows of the customers in the order of their ids, `$2` a row of the outbox for each of their
+ * teams, without a cause if its plan stays, and `$3` the events. Each is a list in JSON: one value to write and to parse
+ * instead of one for each column, each of which PostgreSQL makes a table of. `$4` has the bodies of the events, one after
+ * the other. `$5`: whether teams get the names of their plans, which an application's column can refuse. `$6` has the
+ * customers whose parked events have found their team, and `$7` the keys of the events that are in the log already.
  *
  * Why one statement is enough, under READ COMMITTED:
  * - The locks of teams wait for nothing (`skip locked`) and look at the newest version of a row. A team is written only if
@@ -52,80 +53,60 @@ const stored = (column: SentColumn) =>
  */
 export function writeText(teams: TeamsTable): string {
   const fields = fieldsOf(teams);
-  const columns = [
-    ...PLAN_COLUMNS,
-    ...CUSTOMER_COLUMNS.map(([name, type]): SentColumn => [name, type]),
-  ];
-  const names = columns.map(([name]) => name);
-  const before = fields.map((field): SentColumn => [`${columnOf(field)}_before`, field.type]);
-  const beforeNames = before.map(([name]) => name);
+  const before = fields.map((field) => `${columnOf(field)}_before`);
   const after = fields.map((field) => `${columnOf(field)}_after`);
+  const current = fields.map((field) => teamValue(teams, field));
+  const read = fields.map(({ type }, index) => comparable(`team.${before[index]}`, type));
   const planName = 'case when $5::boolean then written.plan_name end';
   const keptName = `coalesce(${planName}, teams.${teams.plan.get('planName')})`;
-  const planned = fields.map((field) =>
-    field.name === 'planName'
-      ? teams.keepsPlanName
-        ? keptName
-        : planName
-      : `written.${columnOf(field)}`,
+  const planned = fields.map((field) => {
+    const name = teams.keepsPlanName ? keptName : planName;
+    const value = field.name === 'planName' ? name : `written.${columnOf(field)}`;
+    return `${teams.plan.get(field.name)} = ${value}`;
+  });
+  if (teams.updatedAt !== null) planned.push(`${teams.updatedAt} = now()`);
+  const returned = fields.map(
+    (field, index) => `${teamField(teams, field)}::${field.type} as ${after[index]}`,
   );
   // The application can shorten a name.
   const compared = fields.filter(({ name }) => name !== 'planName').map(columnOf);
+  const comparedAfter = compared.map((name) => `${name}_after`);
 
   return `
 with locked as materialized (
   -- Row by row, so that no plan reads a whole table. An application that inserts rows which reference a team need not wait
   -- for \`no key update\`.
-  select team.*
-    from json_to_recordset($2::json) as team (
-           id ${teams.id.type}, customer_id text, is_written boolean,
-           cause text, event_id text, event_created bigint, operator text, action_id bigint,
-           ${lines(before.map(sent), 11)}
-         )
-   cross join lateral (
-           select
+  select ${CHANGE}, is_held,
+         ${lines(before, 9)}
+    from json_populate_recordset(null::instep.plan_changes, $2::json) as team
+    left join lateral (
+           select true as is_held
              from ${teams.name} as teams
-            where teams.${teams.id.column} = team.id
+            where teams.${teams.id.column} = team.team_id::${teams.id.type}
               and teams.${teams.customerId} = team.customer_id
-              and (${lines(
-                fields.map((field) => teamValue(teams, field)),
-                19,
-              )})
+              and (${lines(current, 19)})
                   is not distinct from
-                  (${lines(
-                    beforeNames.map((name) => `team.${name}`),
-                    19,
-                  )})
+                  (${lines(read, 19)})
               for no key update skip locked
-         ) as held
+         ) as held on true
 ),
 
 -- The state.
 written as (
   insert into instep.customers (
            customer_id, version, subscriptions,
-           ${lines(names, 11)},
+           ${lines(COLUMNS, 11)},
            charged_twice_since
          )
-  select customer_id, version + 1, subscriptions,
-         ${lines(columns.map(stored), 9)},
+  select customer_id, version, subscriptions,
+         ${lines(COLUMNS.map(stored), 9)},
          case when charged_twice is not null then clock_timestamp() end
-    from json_to_recordset($1::json) as customer (
-           customer_id text, version bigint, subscriptions json, team_count bigint,
-           ${lines(columns.map(sent), 11)}
-         )
-   where team_count = 0
-      or (customer_id, team_count) in (select customer_id, count(*) from locked group by customer_id)
+    from json_populate_recordset(null::instep.customers, $1::json)
+   where customer_id not in (select customer_id from locked where is_held is null)
       on conflict (customer_id) do update
      set version = excluded.version,
          subscriptions = excluded.subscriptions,
-         ${lines(
-           names.map(
-             (name) =>
-               `${name} = ${name === 'had_team' ? 'customers.had_team or ' : ''}excluded.${name}`,
-           ),
-           9,
-         )},
+         ${lines(COLUMNS.map(updated), 9)},
          charged_twice_since =
            case
              when customers.charged_twice is not distinct from excluded.charged_twice
@@ -133,10 +114,7 @@ written as (
              else clock_timestamp()
            end
    where customers.version = excluded.version - 1
-  returning customer_id, ${lines(
-    PLAN_COLUMNS.map(([name]) => name),
-    12,
-  )}
+  returning customer_id, ${lines(PLAN_COLUMNS, 12)}
 ),
 
 -- The log. An event without a customer can't be read. One that is known already only counts its deliveries.
@@ -178,45 +156,31 @@ logged as (
 -- The teams, and the outbox.
 planned as (
   update ${teams.name} as teams
-     set ${lines(
-       [
-         ...fields.map((field, index) => `${teams.plan.get(field.name)} = ${planned[index]}`),
-         ...(teams.updatedAt === null ? [] : [`${teams.updatedAt} = now()`]),
-       ],
-       9,
-     )}
+     set ${lines(planned, 9)}
     from locked
     join written using (customer_id)
-   where teams.${teams.id.column} = locked.id
-     and locked.is_written
-  returning locked.id,
-            ${lines(
-              fields.map((field, index) => {
-                return `${teamField(teams, field)}::${field.type} as ${after[index]}`;
-              }),
-              12,
-            )}
+   where teams.${teams.id.column} = locked.team_id::${teams.id.type}
+     and locked.cause is not null
+  returning locked.team_id,
+            ${lines(returned, 12)}
 ), changed as (
   insert into instep.plan_changes (
-           team_id, customer_id, cause, event_id, event_created_at, operator, action_id,
-           ${lines([...beforeNames, ...after], 11)}
+           ${CHANGE},
+           ${lines([...before, ...after], 11)}
          )
-  select locked.id::text, customer_id, cause, event_id, to_timestamp(event_created), operator, action_id,
-         ${lines([...before.map(value), ...after], 9)}
+  select ${CHANGE},
+         ${lines([...before, ...after], 9)}
     from locked
     join written using (customer_id)
-    left join planned on planned.id = locked.id
-   where is_written
+    left join planned using (team_id)
+   where cause is not null
      and case
-           when planned.id is null
-                or (${lines(
-                  compared.map((name) => `${name}_after`),
-                  20,
-                )})
+           when planned.team_id is null
+                or (${lines(comparedAfter, 20)})
                    is distinct from
                    (${lines(compared, 20)})
            then instep.refuse_unwritten_plan()
-           else (${lines(before.map(value), 17)})
+           else (${lines(before, 17)})
                 is distinct from
                 (${lines(after, 17)})
          end

@@ -1,29 +1,20 @@
 // The values of the statement that writes (write-text.ts).
 
 import type { Statement } from '../postgres/statement.ts';
-import { columnOf } from '../postgres/teams-table.ts';
-import { PLAN_FIELDS, type Plan } from '../rule/plan-fields.ts';
 import { compareIds } from '../rule/plan-selection.ts';
 import { writeState } from '../rule/state-json.ts';
-import { CUSTOMER_COLUMNS } from './customer-columns.ts';
+import { FACT_COLUMNS, planColumns, timeText } from './customer-columns.ts';
 import type { CustomerDecision, EventDecision } from './decide.ts';
-import type { ReceivedEvent } from './received-event.ts';
-
-/** An event without a customer: it is stored, and changes nothing. */
-export type UnreadableDecision = { readonly event: ReceivedEvent; readonly deliveries: number };
 
 export type Write = {
   readonly customers: readonly CustomerDecision[];
-  readonly unreadable: readonly UnreadableDecision[];
+  readonly unreadable: readonly EventDecision[];
   /** Whether teams get the names of their plans. */
   readonly isNamed: boolean;
 };
 
 export function write(text: string, { customers, unreadable, isNamed }: Write): Statement {
-  const events = [
-    ...customers.flatMap(({ events }) => events),
-    ...unreadable.map((one) => ({ ...one, ...UNREADABLE, key: one.event.key })),
-  ];
+  const events = [...customers.flatMap(({ events }) => events), ...unreadable];
   const inOrder = customers.toSorted((a, b) =>
     compareIds(a.customer.customerId, b.customer.customerId),
   );
@@ -43,8 +34,6 @@ export function write(text: string, { customers, unreadable, isNamed }: Write): 
   };
 }
 
-const UNREADABLE = { outcome: 'unreadable', withTeam: null, isKnown: false } as const;
-
 /** Whether events waited for a team that is there now. */
 export function findsTeam({ customer: { waiting, teams } }: CustomerDecision): boolean {
   return waiting !== null && teams.length > 0;
@@ -52,28 +41,27 @@ export function findsTeam({ customer: { waiting, teams } }: CustomerDecision): b
 
 function customerJson(decision: CustomerDecision): string {
   const { customer, state, plan } = decision;
-  const row: Record<string, unknown> = planColumns(plan, '');
+  const row: Record<string, unknown> = planColumns(plan);
   row.customer_id = customer.customerId;
-  row.version = customer.version;
-  row.team_count = customer.teams.length;
-  for (const [name, , read] of CUSTOMER_COLUMNS) row[name] = read(decision) ?? undefined;
+  row.version = customer.version + 1;
+  for (const [name, read] of Object.entries(FACT_COLUMNS)) row[name] = read(decision) ?? undefined;
   return `${JSON.stringify(row).slice(0, -1)},"subscriptions":${writeState(state)}}`;
 }
 
 function teamRows({ customer, teams, changedBy }: CustomerDecision) {
   const { cause, eventId, eventCreatedSeconds, operator } = changedBy;
+  const change = {
+    cause,
+    event_id: eventId,
+    event_created_at: timeText(eventCreatedSeconds),
+    operator: operator?.name,
+    action_id: operator?.actionId,
+  };
   return teams.map(({ team, plan }) => ({
-    id: team.id,
+    team_id: team.id,
     customer_id: customer.customerId,
-    is_written: plan !== null,
     ...planColumns(team.plan, '_before'),
-    ...(plan !== null && {
-      cause,
-      event_id: eventId,
-      event_created: eventCreatedSeconds,
-      operator: operator?.name,
-      action_id: operator?.actionId,
-    }),
+    ...(plan !== null && change),
   }));
 }
 
@@ -97,19 +85,4 @@ function eventRows(events: readonly EventDecision[]) {
     bodyStart += body.byteLength;
     return row;
   });
-}
-
-const COLUMNS = PLAN_FIELDS.map((field) => {
-  const column = columnOf(field);
-  return { name: field.name, column, before: `${column}_before` };
-});
-
-/** A missing column is null. */
-function planColumns(plan: Plan | null, suffix: '' | '_before') {
-  const columns: Record<string, unknown> = {};
-  for (const { name, column, before } of COLUMNS) {
-    const value = plan?.[name] ?? null;
-    if (value !== null) columns[suffix === '' ? column : before] = value;
-  }
-  return columns;
 }

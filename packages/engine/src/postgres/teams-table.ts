@@ -49,17 +49,19 @@ export function nameOfPlan(column: (field: ContractField) => string): string {
 }
 
 /** SQL: a field in a team's row. */
-export function teamField(teams: TeamsTable, { name }: Field, row = 'teams'): string {
-  const column = (field: PlanFieldName) => `${row}.${teams.plan.get(field)}`;
+export function teamField(teams: TeamsTable, { name }: Field): string {
+  const column = (field: PlanFieldName) => `teams.${teams.plan.get(field)}`;
   return name === 'planName' && teams.keepsPlanName ? nameOfPlan(column) : column(name);
 }
 
-/** SQL: the value of a field in a team's row, as all statements compare it. A time is in seconds since 1970. */
-export function teamValue(teams: TeamsTable, field: Field, row = 'teams'): string {
-  const value = teamField(teams, field, row);
-  return field.type === 'timestamptz'
-    ? `extract(epoch from ${value})::bigint`
-    : `${value}::${field.type}`;
+/** SQL: the value of a field in a team's row, as all statements compare it. */
+export function teamValue(teams: TeamsTable, field: Field): string {
+  return comparable(teamField(teams, field), field.type);
+}
+
+/** SQL: a value of this type as all statements compare it. A time is in seconds since 1970. */
+export function comparable(value: string, type: Field['type']): string {
+  return type === 'timestamptz' ? `extract(epoch from ${value})::bigint` : `${value}::${type}`;
 }
 
 /** The plan in a row whose columns are the fields, each as text: drivers differ in what they make of other types. */
