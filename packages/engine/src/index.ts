@@ -17,7 +17,6 @@ export type {
   TeamId,
 } from './log/received-event.ts';
 export { LOGGED_OUTCOMES } from './log/received-event.ts';
-export type { StoreOptions } from './log/store-batch.ts';
 export { writeText } from './log/write-text.ts';
 export * from './postgres/errors.ts';
 export { type PgPool, pgDatabase, SESSION_OPTIONS } from './postgres/pg-database.ts';
