@@ -4,6 +4,7 @@ import {
   openEngineDatabase,
   openLog,
   receivedFrom,
+  STARTER_TEAMS,
   sentEvent,
 } from '../support/engine-database.ts';
 
@@ -80,6 +81,26 @@ test('a plan has the name that was looked up for its product, if its events have
   await openLog(database).ingest([sentEvent({ productName: null })]);
   expect((await query(TEAM))[0]).toMatchObject({ name: 'Pro' });
   expect(await query('select plan_name from instep.customers')).toEqual([{ plan_name: 'Pro' }]);
+});
+
+test('a row with a time that Stripe never has gets its plan', async () => {
+  const { database, query } = await openEngineDatabase();
+  await query('alter table teams add trial_ends_at timestamp');
+  const times = ['infinity', '-infinity', '20000-01-01', '0044-03-15 BC', '1970-01-01'];
+  await query(
+    `insert into teams (stripe_customer_id, trial_ends_at) select 'cus_' || n, time from unnest($1::timestamp[]) with ordinality as t (time, n)`,
+    [times],
+  );
+  const plan = new Map([...STARTER_TEAMS.plan, ['trialEndsAt', 'trial_ends_at'] as const]);
+  const log = openLog(database, { findTeams: async () => ({ ...STARTER_TEAMS, plan }) });
+  const events = times.map((_, index) =>
+    sentEvent({ customerId: `cus_${index + 1}`, subscriptionId: `sub_${index + 1}` }),
+  );
+  for (const { outcome } of await log.ingest(events)) expect(outcome).toBe('applied');
+  const rows = await query(
+    'select subscription_status as status, trial_ends_at as time from teams',
+  );
+  expect(rows).toEqual(times.map(() => ({ status: 'active', time: null })));
 });
 
 test('an event that can not be read is stored once, and fails no other', async () => {

@@ -59,9 +59,13 @@ export function teamValue(teams: TeamsTable, field: Field): string {
   return comparable(teamField(teams, field), field.type);
 }
 
-/** SQL: a value of this type as all statements compare it. A time is in seconds since 1970. */
+/**
+ * SQL: a value of this type as all statements compare it. A time is in seconds since 1970; one that Stripe never has, such as
+ * `infinity`, counts as none.
+ */
 export function comparable(value: string, type: Field['type']): string {
-  return type === 'timestamptz' ? `extract(epoch from ${value})::bigint` : `${value}::${type}`;
+  if (type !== 'timestamptz') return `${value}::${type}`;
+  return `case when ${value} between '1970-01-01' and '9999-12-31' then extract(epoch from ${value})::bigint end`;
 }
 
 /** The plan in a row whose columns are the fields, each as text: drivers differ in what they make of other types. */
