@@ -94,6 +94,13 @@ test('a trigger that takes 1.8 seconds for one team, whose events arrive every s
   expect(slow.filter(({ status }) => status === 200).length).toBeGreaterThanOrEqual(2);
 });
 
+test('six events of one team, 300 ms apart, behind a trigger that takes 30 seconds', async () => {
+  await slowTrigger(30);
+  const slow = sleep(1_000).then(() => postAll(slowEvents(6), 1_000 / 300));
+  expectNotDelayed(await postOthers(10, 100));
+  expect((await slow).map(({ status }) => status)).toEqual(Array(6).fill(503));
+});
+
 test('one slow event while other teams send 200 per second', async () => {
   await slowTrigger(1.8);
   const [answers, slow] = await Promise.all([

@@ -98,6 +98,26 @@ test('replaces a customer only if asked to', async () => {
   expect(await readTeam(context, teamId)).toMatchObject({ customerId: 'cus_2' });
 });
 
+test('does not wait for a team that another transaction holds', async () => {
+  const teamId = await newTeam('Acme');
+  const lock = `select from teams where id = ${teamId} for update`;
+  const first = await account.database.transaction(async (holding) => {
+    await holding(lock);
+    const waiting = account.database.transaction(async (inTransaction) => {
+      await inTransaction(`set local lock_timeout = '1s'`);
+      await inTransaction(lock);
+    });
+    const linked = link(teamId, 'cus_1');
+    const ended = await Promise.race([linked, waiting.catch(() => 'the app')]);
+    await Promise.allSettled([linked, waiting]);
+    return ended;
+  });
+  expect(first).toMatchObject({
+    isDone: false,
+    result: { code: 'failed', error: 'DATABASE_BUSY' },
+  });
+});
+
 test('unlinks a team, which loses its plan until it is linked again', async () => {
   const teamId = await newTeam('Acme', 'cus_1');
   await park('cus_1');

@@ -42,8 +42,13 @@ type Waiting<Event, Result> = {
   readonly reject: (error: unknown) => void;
   /** Whether it timed out alone. */
   isSlow: boolean;
+  /** Its batch that timed out, until it was stored in time alone. */
+  stall: Stall | null;
   pauseMs: number;
 };
+
+/** A batch that timed out: because it is large, once all of its events were stored in time alone; else because of one of them. */
+type Stall = { readonly size: number; readonly tookMs: number; unproven: number };
 
 const MAX_BATCH = 500;
 
@@ -115,6 +120,7 @@ export class EventQueues<Event, Result> {
         resolve,
         reject,
         isSlow: false,
+        stall: null,
         pauseMs: PAUSE_MS,
       });
       void this.#runBatches();
@@ -161,12 +167,17 @@ export class EventQueues<Event, Result> {
       else settleAll();
     } catch (error) {
       const hasTimedOut = error instanceof DatabaseBusy;
-      // A slow event makes the limit too small for a few batches; without it, batches could stay too large.
-      if (hasTimedOut) this.#limit.learn(batch.length, performance.now() - startedAtMs);
       if (canOthersSucceed(error)) this.#suspect(batch);
       if (!canOthersSucceed(error) || (batch.length === 1 && !hasTimedOut)) {
         for (const waiting of batch) this.#reject(waiting, error);
-      } else for (const waiting of batch) this.#addSingle(waiting);
+        return;
+      }
+      const size = batch.length;
+      const stall = { size, tookMs: performance.now() - startedAtMs, unproven: size };
+      for (const waiting of batch) {
+        waiting.stall = hasTimedOut ? stall : null;
+        this.#addSingle(waiting);
+      }
     }
   }
 
@@ -218,6 +229,7 @@ export class EventQueues<Event, Result> {
       const [result] = await this.#store('blocked', [waiting], timeoutMs);
       const isFast = performance.now() - startedAtMs <= this.#fastMs;
       if (result !== 'locked') this.#learn(customer, isFast);
+      if (isFast) this.#explain(waiting);
       this.#settle(waiting, result);
     } catch (error) {
       if (canOthersSucceed(error)) this.#learn(customer, false);
@@ -230,6 +242,15 @@ export class EventQueues<Event, Result> {
       if (isSlow) this.#runningSlow -= 1;
       this.#runSingles();
     }
+  }
+
+  /** A slow event explains the stall of its batch. Without one, smaller batches and a shorter queue are needed. */
+  #explain(waiting: Waiting<Event, Result>): void {
+    const { stall } = waiting;
+    if (stall === null) return;
+    waiting.stall = null;
+    stall.unproven -= 1;
+    if (stall.unproven === 0) this.#limit.learn(stall.size, stall.tookMs);
   }
 
   /** The events of a customer who is fast again go back to the batches. */

@@ -11,7 +11,12 @@ import {
 import type { ApplicationId } from '../application.ts';
 import type { Query } from '../postgres/database.ts';
 import { planFor, readStates } from '../postgres/statements/customers.ts';
-import { lockTeam, lockTeams, notLinked, setCustomer } from '../postgres/statements/lock-teams.ts';
+import {
+  lockTeams,
+  lockTeamToLink,
+  notLinked,
+  setCustomer,
+} from '../postgres/statements/lock-teams.ts';
 import type { ChangedBy } from '../postgres/statements/plan-changes.ts';
 import { storeNamelessProducts } from '../postgres/statements/products.ts';
 import { type Team, writePlansThatFit } from '../postgres/statements/teams.ts';
@@ -78,7 +83,7 @@ export async function linkTeam(
   customerId: string | null,
   { expectedCustomerId, ...options }: LinkOptions,
 ): Promise<string | null> {
-  const team = await lockTeam(query, id, 'update');
+  const team = await lockTeamToLink(query, id, 'update');
   if (team === null) throw notLinked();
   const { customerId: formerCustomerId } = team;
   const isChanged = formerCustomerId !== customerId;

@@ -108,12 +108,24 @@ const SET_CUSTOMER = ({ teams: { name, column, idType, setUpdatedAt } }: Applica
        where ${column('id')} = ${idFrom(idType, '$1::text')}
       returning ${column('id')} as id`;
 
-// Another transaction of the app can hold the customer in a unique index: everything in this one would wait with the link.
-const LIMIT_WAIT = `
-      select set_config('instep.lock_timeout', current_setting('lock_timeout'), true),
-             set_config('lock_timeout', '250ms', true)`;
+// Another transaction of the app can hold the team, or the customer in a unique index: whatever else needs a connection
+// would wait with the link.
+const LIMIT_WAIT = `select set_config('lock_timeout', '250ms', true)`;
 
-const UNLIMIT_WAIT = `select set_config('lock_timeout', current_setting('instep.lock_timeout'), true)`;
+/**
+ * Locks a team to link it, until the transaction ends; `null`: there is none. From here on, the transaction waits for others
+ * for a moment only.
+ *
+ * @throws as `lockTeam`
+ */
+export async function lockTeamToLink(
+  query: Query,
+  id: ApplicationId,
+  lock: 'update' | 'update nowait',
+): Promise<Team | null> {
+  await query({ name: 'limit_wait', text: LIMIT_WAIT });
+  return await lockTeam(query, id, lock);
+}
 
 export const notLinked = () =>
   new DatabaseRefused(
@@ -129,10 +141,8 @@ export async function setCustomer(
   id: ApplicationId,
   customerId: string | null,
 ): Promise<void> {
-  const [, rows] = await Promise.all([
-    query({ name: 'limit_wait', text: LIMIT_WAIT }),
+  const [rows] = await Promise.all([
     query({ name: 'set_customer', text: SET_CUSTOMER, values: [id, customerId] }),
-    query({ name: 'unlimit_wait', text: UNLIMIT_WAIT }),
     // Stripe is asked about the customer again, whatever it has answered while a former team had it. Not in one statement,
     // because a rule of the application can make several of the update, which then can't be one with another.
     query({ name: 'forget_answer', text: FORGET_ANSWER, values: [customerId] }),
@@ -168,7 +178,7 @@ export async function linkAvailableTeam(
     values: [customerId],
   });
   if (customer?.isFree !== true) return 'locked';
-  const team = await lockTeam(query, id, 'update nowait');
+  const team = await lockTeamToLink(query, id, 'update nowait');
   if (team === null) return 'no such team';
   if (team.customerId === customerId) return 'linked';
   if (team.customerId !== null) return 'team has another customer';
