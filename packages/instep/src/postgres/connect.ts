@@ -29,7 +29,7 @@ export type DatabaseServer = {
 
 export type PoolOptions = Pick<
   DatabaseOptions,
-  'maxConnections' | 'statementTimeoutMs' | 'onConnectionError'
+  'maxConnections' | 'statementTimeoutMs' | 'isReadOnly' | 'onConnectionError'
 >;
 
 type ConnectOptions = {

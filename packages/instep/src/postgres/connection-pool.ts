@@ -28,6 +28,8 @@ type ConnectionPoolOptions = {
    * transaction sets our timeouts for itself.
    */
   connection: ServerConnection | DatabasePool;
+  /** Whether a server that accepts no writes, such as a standby, is refused. */
+  needsWrites: boolean;
   pool: pg.PoolConfig;
   timeouts: ServerTimeouts;
   settings: Settings;
@@ -48,7 +50,7 @@ type CheckedConnection = {
   readonly ownsSession: boolean;
 };
 
-/** A pool whose connections are handed out only if their server accepted writes, and none as old has failed since. */
+/** A pool whose connections are handed out only if their server accepted what is needed, and none as old has failed since. */
 export class ConnectionPool {
   #options: ConnectionPoolOptions;
   #isOfApp: boolean;
@@ -118,14 +120,15 @@ export class ConnectionPool {
    * for the connection gives up first, the pool loses the connection.
    */
   async #check(client: pg.PoolClient): Promise<void> {
-    const { timeouts, settings, onConnectionError } = this.#options;
+    const { timeouts, settings, needsWrites, onConnectionError } = this.#options;
     if (this.#isOfApp) client.on('error', onConnectionError);
     // Before the check, so that a failure of other connections during it also counts for this one.
     const failuresBefore = this.#failures;
     this.#checked.set(client, { failuresBefore, ownsSession: false });
     try {
       const { isWritable, hasTimeouts } = await readSession(client, timeouts);
-      if (!isWritable) throw new DatabaseUnavailable('the server is read-only (a standby?)');
+      if (needsWrites && !isWritable)
+        throw new DatabaseUnavailable('the server is read-only (a standby?)');
       if (!hasTimeouts || this.#isOfApp) return;
       await ask(client, setStatements('set', settings));
       this.#checked.set(client, { failuresBefore, ownsSession: true });

@@ -63,6 +63,8 @@ export type DatabaseOptions = {
   readonly statementTimeoutMs: number;
   /** Starts the embedded server again when no connection could be made. The work is then retried once. */
   readonly ensureRunning?: () => Promise<void>;
+  /** Whether every transaction is read-only, so that a standby is as good as its primary; not by default. */
+  readonly isReadOnly?: boolean;
   readonly onConnectionError: (error: Error) => void;
   readonly tables?: WantedTables;
   /** The schemas of the search path; by default, that of the role or the database. */
@@ -101,6 +103,7 @@ class PooledDatabase implements Database {
 
   constructor(options: DatabaseOptions) {
     const { connection, maxConnections, statementTimeoutMs, searchPath, tables = {} } = options;
+    const { isReadOnly = false } = options;
     this.#options = options;
     const query: Query = (statement, values) =>
       this.#withConnection(this.#pool, (client) => this.#runAlone(client, statement, values));
@@ -117,11 +120,16 @@ class PooledDatabase implements Database {
       lock_timeout: Math.ceil(statementTimeoutMs / 2),
       idle_in_transaction_session_timeout: statementTimeoutMs * 2,
     };
-    const settings = { ...SESSION_SETTINGS, ...(searchPath && { search_path: searchPath }) };
+    const settings = {
+      ...SESSION_SETTINGS,
+      ...(searchPath && { search_path: searchPath }),
+      ...(isReadOnly && { default_transaction_read_only: 'on' }),
+    };
     this.#setLocally = setStatements('set local', { ...this.#timeouts, ...settings });
     const open = (max: number, sessionSettings: typeof settings) =>
       new ConnectionPool({
         connection,
+        needsWrites: !isReadOnly,
         onConnectionError: options.onConnectionError,
         timeouts: this.#timeouts,
         settings: sessionSettings,
@@ -294,8 +302,7 @@ class PooledDatabase implements Database {
     // Deciding and then writing requires that each statement sees everything that was committed before it began.
     { timeoutMs, isolation = 'read committed' }: TransactionOptions = {},
   ): Promise<Result> {
-    const start =
-      use === 'alone' ? ['begin'] : [`begin isolation level ${isolation}`, DECIDE_LOCALLY];
+    const start = this.#startOf(use, isolation);
     if (!this.#pool.ownsSession(client)) start.push(this.#setLocally);
     if (timeoutMs !== undefined && timeoutMs < this.#timeouts.statement_timeout) {
       start.push(`set local statement_timeout = ${Math.ceil(timeoutMs)}`);
@@ -309,6 +316,12 @@ class PooledDatabase implements Database {
       if (!isOfServer(error)) await this.#rollBack(client, error);
       throw error;
     }
+  }
+
+  /** The statements that begin a transaction. One that only reads decides nothing, so PostgreSQL chooses its plans. */
+  #startOf(use: Use, isolation: NonNullable<TransactionOptions['isolation']>): string[] {
+    if (this.#options.isReadOnly) return [`begin isolation level ${isolation} read only`];
+    return use === 'alone' ? ['begin'] : [`begin isolation level ${isolation}`, DECIDE_LOCALLY];
   }
 
   /**
