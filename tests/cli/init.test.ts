@@ -65,13 +65,15 @@ describe.each(someOf(1, ['inside', 'beside']))('--%s an app like the starter', (
   test('connects the routes, the checkout, the fetchers and the variables', () => {
     const after = filesOf(folder);
     const changed = Object.keys(after).filter((path) => after[path] !== before[path]);
-    const both = ['.instep-init.json', 'app/(dashboard)/signed-in-user.tsx', CHECKOUT];
-    const own = way === 'inside' ? ['lib/instep.ts', USER, WEBHOOK] : ['.env', 'next.config.ts'];
+    const both = ['.env', '.instep-init.json', 'app/(dashboard)/signed-in-user.tsx', CHECKOUT];
+    const own = way === 'inside' ? ['lib/instep.ts', USER, WEBHOOK] : ['next.config.ts'];
     expect(changed.sort()).toEqual([...both, ...own].sort());
     expect(after['app/(dashboard)/signed-in-user.tsx']).toContain(NEXT_CODE.fetcher);
     expect(after['.instep-init.json']).not.toMatch(/postgres:|canary/);
+    const port = way === 'beside' ? 'PORT=3010\n' : '';
+    expect(after['.env']).toBe(`TEAM_PLAN=best\n${port}${VARIABLES}`);
+    expect(first.stdout).toContain('where you deploy Instep, set TEAM_PLAN=best as well');
     if (way === 'beside') {
-      expect(after['.env']).toBe(`PORT=3010\n${VARIABLES}`);
       expect(after['next.config.ts']).toContain(NEXT_CODE.rewrites.replace(/^(?=.)/gm, '  '));
       expect(after[CHECKOUT]).toBe(NEXT_CODE.checkout);
     } else {
@@ -282,7 +284,8 @@ test.each(someOf(1, VARIABLE_FILES))(
     const folder = createStarterApp(variables);
     expect(await init(folder, '--beside', '--yes')).toMatchObject({ code: 0 });
     const added = filesOf(folder)['.env'] ?? '';
-    expect(added).toBe(`PORT=3010${/(?<!\r)\n/.test(variables) ? '\n' : '\r\n'}${variables}`);
+    const newline = /(?<!\r)\n/.test(variables) ? '\n' : '\r\n';
+    expect(added).toBe(`TEAM_PLAN=best${newline}PORT=3010${newline}${variables}`);
     expect(filesOf(folder)['.instep-init.json']).not.toMatch(/postgres:|canary/);
     const shown = await runInstep(['tables'], {}, folder);
     expect(shown).toMatchObject({ code: 0 });
@@ -292,7 +295,7 @@ test.each(someOf(1, VARIABLE_FILES))(
 );
 
 test('variables that exist are never changed, and .env.local is read as in Next.js', async () => {
-  const local = `DATABASE_URL=${url.href}\nPORT=4000\n`;
+  const local = `DATABASE_URL=${url.href}\nPORT=4000\nTEAM_PLAN=newest\n`;
   const dependencies = { ...MANIFEST.dependencies, 'instep-console': '*' };
   const manifest = JSON.stringify({ ...MANIFEST, dependencies });
   const folder = createStarterApp(VARIABLES, { '.env.local': local, 'package.json': manifest });
@@ -544,10 +547,10 @@ describe('an app without HS256 sessions gets no profile', () => {
     expect(done.stdout).toMatch(/^profile +off, because/m);
     expect(done.stdout).toMatch(/^tables +public.teams$/m);
     expect(done.stdout).toMatch(/^ok +teams +usable: public.teams$/m);
-    expect(done.stdout).toContain('where you deploy Instep, set PROFILE=off as well');
+    expect(done.stdout).toContain('where you deploy Instep, set PROFILE=off and TEAM_PLAN=best');
     const after = filesOf(folder);
     const port = way === 'beside' ? 'PORT=3010\n' : '';
-    expect(after['.env']).toBe(`PROFILE=off\n${port}${variables}`);
+    expect(after['.env']).toBe(`PROFILE=off\nTEAM_PLAN=best\n${port}${variables}`);
     for (const path of [USER, 'app/(dashboard)/signed-in-user.tsx']) {
       expect(after[path]).toBe(before[path]);
     }

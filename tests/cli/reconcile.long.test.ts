@@ -105,6 +105,7 @@ test('--json prints a line for each issue and one for the counts', async () => {
       unrecorded: 0,
       customersWithoutTeam: 0,
       unknownCustomers: 0,
+      paidWithoutPlan: 0,
     },
   ]);
 });
@@ -162,6 +163,28 @@ test.each([[], ['--customer', 'cus_1']])(
     expect(await account.reconcile(...args)).toMatchObject({ code: 0, lines: [] });
     const issues = await account.database.query('select problem from instep.findings');
     expect(issues).toEqual([]);
+  },
+);
+
+test.each([[], ['--dry-run'], ['--customer', 'cus_1']])(
+  'a team without a plan whose customer pays is left to an operator, until it is dismissed (%s)',
+  async (...args) => {
+    const account = await openAccount();
+    const teamId = await account.addTeam('cus_1');
+    await account.happen({ ...pro('cus_1', 20), subscriptionId: 'sub_old' });
+    await account.happen(pro('cus_1', 10));
+    await account.happen({ ...pro('cus_1', 5, 'canceled'), subscriptionId: 'sub_old' });
+    expect(await account.reconcile(...args)).toEqual({
+      code: 3,
+      lines: [`team ${teamId} (cus_1) has no plan, but its customer pays for Pro (sub_of_cus_1)`],
+      stderr: expect.stringMatching(/without a plan pay: set TEAM_PLAN=best .* \[DRIFT_LEFT\]\n$/),
+    });
+    await account.database.query(
+      `insert into instep.operator_actions (form_id, operator, operator_how, subject, action, is_done, outcome)
+       values (gen_random_uuid(), 'ada', 'application', $1, 'dismiss', true, '{"code": "dismissed"}')`,
+      [`team:${teamId}`],
+    );
+    expect(await account.reconcile(...args)).toMatchObject({ code: 0, lines: [] });
   },
 );
 

@@ -231,6 +231,53 @@ test('a team that keeps its plan although a payment is due for long is an issue'
   expect(await codes()).toEqual([]);
 });
 
+describe('a team without a plan whose customer pays', () => {
+  const nowSeconds = secondsAgo(0);
+  const at = (hoursAgo: number) => nowSeconds - hoursAgo * 3_600;
+  const of = (subscriptionId: string, hoursAgo: number, status = 'active') =>
+    deliver({
+      ...{ customerId: 'cus_1', subscriptionId, status, productId: 'prod_pro' },
+      createdSeconds: at(hoursAgo),
+    });
+
+  test('is an issue until an event of the other subscription arrives', async () => {
+    const acme = await addTeam(query, { name: 'Acme', customerId: 'cus_1' });
+    await addTeam(query, { name: 'Ended', customerId: 'cus_2' });
+    await deliver({ customerId: 'cus_2', subscriptionId: 'sub_3', status: 'canceled' });
+    await of('sub_old', 4);
+    await of('sub_new', 3);
+    expect(await codes()).toEqual(['double-billed']);
+    await of('sub_old', 2, 'canceled');
+    expect(await codes()).toEqual(['paid-without-plan']);
+    expect((await findIssues(context).first()).issues).toMatchObject([
+      {
+        code: 'paid-without-plan',
+        severity: 'warning',
+        subject: { kind: 'team', id: String(acme) },
+        sinceMs: at(2) * 1_000,
+        customerId: 'cus_1',
+        team: { name: 'Acme' },
+        evidence: { subscriptionId: 'sub_new', planName: 'Pro' },
+      },
+    ]);
+    await of('sub_new', 1);
+    expect(await codes()).toEqual([]);
+  });
+
+  test('is none where the app gives the plan, and can be dismissed', async () => {
+    const acme = await addTeam(query, { name: 'Acme', customerId: 'cus_1' });
+    await of('sub_new', 3);
+    await of('sub_old', 2, 'unpaid');
+    expect(await codes()).toEqual(['paid-without-plan']);
+    const subject = { kind: 'team', id: String(acme) } as const;
+    await perform(context, operator, [{ action: 'dismiss', subject }]);
+    expect(await codes()).toEqual([]);
+    await perform(context, operator, [{ action: 'restore', subject }]);
+    await query(`update teams set subscription_status = 'active', plan_name = 'Gift'`);
+    expect(await codes()).toEqual([]);
+  });
+});
+
 test('a team whose subscription should have ended is an issue until an event or Stripe says more', async () => {
   const acme = await addTeam(query, { name: 'Acme', customerId: 'cus_1' });
   const day = 86_400;
@@ -320,6 +367,6 @@ describe('a customer that Stripe charges twice', () => {
     await perform(context, operator, [{ action: 'dismiss', subject }]);
     expect(await codes()).toEqual([]);
     await deliver({ ...third, status: 'canceled', createdSeconds: secondsAgo(10) });
-    expect(await codes()).toEqual(['double-billed']);
+    expect(await codes()).toEqual(['paid-without-plan', 'double-billed']);
   });
 });

@@ -50,6 +50,10 @@ async function init(options: InitOptions): Promise<void> {
   // The checks at the end read it as well.
   if (!isProfileGiven && signing === undefined) process.env.PROFILE = 'off';
   const hasProfile = process.env.PROFILE !== 'off';
+  const variables = [
+    ...(hasProfile || isProfileGiven ? [] : ['PROFILE=off']),
+    ...(process.env.TEAM_PLAN ? [] : ['TEAM_PLAN=best']),
+  ];
   const whyOff = isProfileGiven ? 'off (PROFILE)' : 'off, because Instep reads only HS256 sessions';
   const setup = readSetup(process.env);
   const name = framework === null ? 'no known framework' : `${framework} ${frameworkVersion}`;
@@ -66,7 +70,7 @@ async function init(options: InitOptions): Promise<void> {
   const way = await chooseWay(app, options);
   const plan = planFor(app, way, hasProfile, options);
   const installs = packageManager !== null && !('instep' in app.dependencies);
-  const complete = hasProfile || isProfileGiven ? plan : withProfileOff(app, plan);
+  const complete = withVariables(app, plan, variables);
   const all = changesOf(app, complete, { way, installed: installs });
   print(`\n${diffText(all) || 'No file of the app has to be changed.'}`);
   for (const { text, lines } of complete.remarks) {
@@ -82,15 +86,18 @@ async function init(options: InitOptions): Promise<void> {
   printSteps(app, way, plan, setup.consoleUrl);
 }
 
-/** With the variable in the app's file, as its first line, so that all commands read it. */
-function withProfileOff(app: App, { files, remarks }: Plan): Plan {
+/** With the variables in the app's file, as its first lines, so that all commands read them. */
+function withVariables(app: App, plan: Plan, variables: readonly string[]): Plan {
+  if (variables.length === 0) return plan;
+  const { files, remarks } = plan;
   const path = app.read('.env.local') === null ? '.env' : '.env.local';
   const before = app.read(path);
   const text = files.find((one) => one.path === path)?.after ?? before ?? '';
-  const after = `PROFILE=off${text.includes('\r\n') ? '\r\n' : '\n'}${text}`;
+  const after = [...variables, text].join(text.includes('\r\n') ? '\r\n' : '\n');
+  const set = `where you deploy Instep, set ${variables.join(' and ')} as well (docs/start.md)`;
   return {
     files: [...files.filter((one) => one.path !== path), { path, before, after }],
-    remarks: [...remarks, { text: 'where you deploy Instep, set PROFILE=off as well' }],
+    remarks: [...remarks, { text: set }],
   };
 }
 

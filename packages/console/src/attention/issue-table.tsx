@@ -124,6 +124,17 @@ export function Why({ issue }: { readonly issue: OpenIssue }) {
           order is unknown. The later arrival counts until Stripe is asked.
         </>
       );
+    case 'paid-without-plan': {
+      const { subscriptionId, planName } = issue.evidence;
+      return (
+        <>
+          The customer pays for <OptionalText text={planName} fallback="a plan" /> (
+          <Id text={subscriptionId ?? ''} />
+          ), but another subscription ended later, and the newest event decides. Set TEAM_PLAN=best,
+          or cancel the subscription at Stripe.
+        </>
+      );
+    }
     case 'payment-due':
       return (
         <>

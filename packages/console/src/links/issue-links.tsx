@@ -17,6 +17,7 @@ export const ISSUE_NAMES: Readonly<Record<SubjectIssueCode | TeamIssueCode, stri
   'parked-events': 'waiting for a team',
   'unknown-order': 'unknown order',
   'unreadable-event': 'unreadable event',
+  'paid-without-plan': 'paid without a plan',
   'payment-due': 'payment due',
   'end-not-confirmed': 'end not confirmed',
   'double-billed': 'double billed',

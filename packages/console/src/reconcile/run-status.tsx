@@ -116,6 +116,7 @@ function CountFacts({ counts, isDryRun }: Progress) {
         ['Teams with the right plan but missing events', countText(counts.unrecorded)],
         ['Subscriptions listed', countText(counts.subscriptions)],
         ['Customers with a subscription but no team', countText(counts.customersWithoutTeam)],
+        ['Teams without a plan whose customer pays', countText(counts.paidWithoutPlan)],
         [
           'Teams with a customer unknown to Stripe',
           <Badge tone={unknownCustomers > 0 ? 'warning' : 'quiet'}>

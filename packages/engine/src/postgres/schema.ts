@@ -119,6 +119,7 @@ create index customers_ending on instep.customers (access_ends_at, customer_id) 
 create index customers_ambiguous on instep.customers (customer_id) where ambiguous_since is not null;
 create index customers_waiting on instep.customers (customer_id) where waiting is not null;
 create index customers_charged_twice on instep.customers (customer_id) where charged_twice is not null;
+create index customers_paying on instep.customers (customer_id) where grants_plan and provider_subscription_id is null;
 create index customers_due on instep.customers (due_since, customer_id) where due_since is not null;
 
 

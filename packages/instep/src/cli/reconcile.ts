@@ -5,6 +5,7 @@ import { CONTRACT_FIELDS, codeOf, type Plan } from 'instep-engine';
 import type { ApplicationId } from '../application.ts';
 import { readApiConfig } from '../config/config.ts';
 import type { Difference, RebuildFailure } from '../event-log/rebuild.ts';
+import { ADVICE } from '../health/issue-text.ts';
 import type { DriftIssue, ReconciliationIssue } from '../maintenance/reconcile/drift.ts';
 import { type Counts, ReconciliationFailed } from '../maintenance/reconcile/progress.ts';
 import { counted, countText } from '../runtime/amounts.ts';
@@ -54,22 +55,28 @@ async function reconcile({
 
   if (json) print(JSON.stringify({ kind: 'counts', ...counts }));
   else printMessage(describeCounts(counts, dryRun));
-  const left = counts.drifts - counts.repaired;
-  if (left === 0 && counts.unknownCustomers > 0) {
-    const teams = counted(counts.unknownCustomers, 'team');
-    const remedy = 'link others, or check the account and the mode of STRIPE_SECRET_KEY';
-    throw new CommandFailed(
-      'DRIFT_LEFT',
-      `Stripe does not know the customers of ${teams}: ${remedy}`,
-    );
+  const left = describeLeft(counts, dryRun);
+  if (left !== null) throw new CommandFailed('DRIFT_LEFT', left);
+}
+
+/** What the command leaves for an operator, the most severe first; `null`: nothing. */
+function describeLeft(counts: Counts, isDryRun: boolean): string | null {
+  const { drifts, repaired, unknownCustomers, paidWithoutPlan } = counts;
+  const left = drifts - repaired;
+  if (left > 0) {
+    const [verb, them] = left === 1 ? ['is', 'it'] : ['are', 'them'];
+    const hint = isDryRun ? `: to repair ${them}, run without --dry-run` : '';
+    return `${counted(left, 'team')} ${verb} out of sync with Stripe${hint}`;
   }
-  if (left === 0) return;
-  const [verb, them] = left === 1 ? ['is', 'it'] : ['are', 'them'];
-  const hint = dryRun ? `: to repair ${them}, run without --dry-run` : '';
-  throw new CommandFailed(
-    'DRIFT_LEFT',
-    `${counted(left, 'team')} ${verb} out of sync with Stripe${hint}`,
-  );
+  if (unknownCustomers > 0) {
+    const remedy = 'link others, or check the account and the mode of STRIPE_SECRET_KEY';
+    return `Stripe does not know the customers of ${counted(unknownCustomers, 'team')}: ${remedy}`;
+  }
+  if (paidWithoutPlan > 0) {
+    const teams = counted(paidWithoutPlan, 'team');
+    return `the customers of ${teams} without a plan pay: ${ADVICE['paid-without-plan']}`;
+  }
+  return null;
 }
 
 function withHint(cause: unknown): unknown {
@@ -94,6 +101,10 @@ export function describeIssue(issue: ReconciliationIssue): string {
     }
     case 'unknown customer':
       return `team ${issue.teamId}: Stripe does not know its customer ${issue.customerId}`;
+    case 'paid without a plan': {
+      const { teamId, customerId, subscriptionId, planName } = issue;
+      return `team ${teamId} (${customerId}) has no plan, but its customer pays for ${planName ?? 'one'} (${subscriptionId})`;
+    }
   }
 }
 
@@ -117,6 +128,7 @@ function describeCounts(counts: Counts, isDryRun: boolean): string {
     ...nonzero(counts.unrecorded, 'correct team', 'with a missing event'),
     ...nonzero(counts.customersWithoutTeam, 'customer', 'without a team'),
     ...nonzero(counts.unknownCustomers, 'team', 'whose customer Stripe does not know'),
+    ...nonzero(counts.paidWithoutPlan, 'team', 'without a plan whose customer pays'),
     ...nonzero(unreadable, 'subscription', 'that could not be read'),
   ];
   const head = `${counted(subscriptions, 'subscription')}, ${counted(teams, 'team')}`;

@@ -99,6 +99,8 @@ export function issueText(issue: Issue, nowMs: number): string {
       return `${subjects(issue, 'customer')} with a subscription but without a team`;
     case 'unknown-customer':
       return `${subjects(issue, 'team')} with a customer that Stripe does not know`;
+    case 'paid-without-plan':
+      return `${subjects(issue, 'team')} without a plan, because a subscription of the customer has ended; another one goes on`;
     case 'payment-due':
       return `${subjects(issue, 'team')} with a plan whose payment has been due for more than ${PAYMENT_DUE_DAYS} days`;
     case 'end-not-confirmed':
@@ -154,6 +156,8 @@ export const ADVICE: Readonly<Record<IssueCode, string>> = {
   'customer-without-team': 'link each to its team: `instep team link ID --customer CUS`',
   'unknown-customer':
     'link the right customer to each: `instep team link ID --customer CUS`; if Stripe knows none of them, check the account and the mode of the API key',
+  'paid-without-plan':
+    'set TEAM_PLAN=best and restart, or cancel the subscriptions that go on at Stripe',
   'payment-due':
     'cancel the subscriptions or mark them unpaid at Stripe (Settings, Billing, Subscriptions), or set PAST_DUE_GRACE and ask instep.team_access',
   'end-not-confirmed': SERVER_ASKS,

@@ -64,6 +64,7 @@ export const ISSUES = {
   'plan-refused': kind('failure', 'team', 'repair', 'compare', 'dismiss'),
   'customer-without-team': kind('warning', 'customer', 'link', 'dismiss'),
   'unknown-customer': kind('warning', 'team', 'link', 'compare', 'dismiss'),
+  'paid-without-plan': kind('warning', 'team', 'dismiss', 'cancel-subscription'),
   'payment-due': kind('warning', 'team', 'dismiss', 'collect-payment'),
   'end-not-confirmed': kind('warning', 'team', 'compare', 'dismiss'),
   'double-billed': kind('warning', 'customer', 'dismiss', 'cancel-subscription'),

@@ -27,6 +27,7 @@ import {
   readStoredIssues,
   type StoredIssue,
 } from '../postgres/statements/issues.ts';
+import { readPaidWithoutPlan } from '../postgres/statements/paid-without-plan.ts';
 import { TEAM_KEY } from '../stripe/subscription-facts.ts';
 import type { Subject } from './audit.ts';
 import type { OperateContext } from './context.ts';
@@ -71,6 +72,11 @@ export type IssueEvidence = {
   };
   readonly 'unknown-order': { readonly subscriptionId: string };
   readonly 'end-not-confirmed': { readonly subscriptionId: string };
+  /** The subscription that goes on. */
+  readonly 'paid-without-plan': {
+    readonly subscriptionId: string | null;
+    readonly planName: string | null;
+  };
   readonly 'payment-due': { readonly subscriptionId: string; readonly planName: string | null };
   /** The customer can have no team any more. Otherwise the team's plan shows which one it follows. */
   readonly 'double-billed': { readonly subscriptions: readonly ChargedSubscription[] };
@@ -183,6 +189,14 @@ const READERS: Readonly<Record<SubjectIssueCode, ReadIssues>> = {
       return openIssue('unreadable-event', about, { event, reason: whyUnreadable(event) });
     });
   },
+  'paid-without-plan': ofCustomers(
+    readPaidWithoutPlan,
+    ({ teamId, subscriptionId, planName, ...found }, teams) => {
+      const team = teams.find(({ id }) => id === teamId) ?? null;
+      const about = { ...found, subject: subjectOf('team', teamId), team };
+      return openIssue('paid-without-plan', about, { subscriptionId, planName });
+    },
+  ),
   'payment-due': ofCustomers(readDuePayments, ({ subscriptionId, ...found }, teams) => {
     const team = teams.find(({ plan }) => plan.providerSubscriptionId === subscriptionId) ?? null;
     const subject =

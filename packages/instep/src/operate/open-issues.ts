@@ -8,6 +8,7 @@ import type { Query } from '../postgres/database.ts';
 import { onlyRow } from '../postgres/statement.ts';
 import { isDismissed } from '../postgres/statements/events.ts';
 import { isNotDismissed } from '../postgres/statements/issues.ts';
+import { PAID_WITHOUT_PLAN } from '../postgres/statements/paid-without-plan.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { FROM_DOUBLE_BILLED } from './double-billing.ts';
 
@@ -193,6 +194,7 @@ export const MAX_COUNTED_ISSUES = 100;
 const LISTED = {
   'unknown-order': LASTING_AMBIGUITIES,
   'unreadable-event': () => UNREADABLE_EVENTS,
+  'paid-without-plan': PAID_WITHOUT_PLAN,
   'payment-due': DUE_PAYMENTS,
   'end-not-confirmed': UNCONFIRMED_ENDS,
   'double-billed': () => FROM_DOUBLE_BILLED,

@@ -51,6 +51,7 @@ const countsShape = v.object({
   unrecorded: count,
   customersWithoutTeam: count,
   unknownCustomers: count,
+  paidWithoutPlan: count,
 });
 
 export type Counts = Readonly<v.InferOutput<typeof countsShape>>;

@@ -5,6 +5,7 @@ import type { ApplicationId } from '../../application.ts';
 import type { Query } from '../../postgres/database.ts';
 import { pagesOf } from '../../postgres/examine.ts';
 import { deleteOldIssues, storeIssues } from '../../postgres/statements/issues.ts';
+import { readPaidWithoutPlan } from '../../postgres/statements/paid-without-plan.ts';
 import { type LinkedTeam, readLinkedTeams, readTeamsOf } from '../../postgres/statements/teams.ts';
 import { idOf } from '../../stripe/api.ts';
 import { StripeApiFailed } from '../../stripe/api-failure.ts';
@@ -143,6 +144,7 @@ export async function reconcileAll(
   const counts = [
     await findCustomersWithoutTeam(options),
     await compareUnlistedTeams(startedAtMs, options, onPage, signal),
+    await findPaidWithoutPlan(options),
   ].reduce(added, progress.counts);
   // Before the list is deleted, which is in use if another instance has taken over.
   const completed = { startedAtMs, endedAtMs: now(), teams: counts.teams };
@@ -169,6 +171,24 @@ async function findCustomersWithoutTeam({
     customersWithoutTeam += found.length;
   }
   return { customersWithoutTeam };
+}
+
+/** Finds teams without a plan whose customers pay: of one customer, or of all. */
+async function findPaidWithoutPlan(
+  { database: { query }, onIssue }: ReconcileOptions,
+  customerId?: string,
+): Promise<Partial<Counts>> {
+  let paidWithoutPlan = 0;
+  const read = async (afterId: string | null) => {
+    const page = { customerId, afterCustomerId: afterId ?? '', limit: TEAMS_AT_ONCE };
+    const found = await readPaidWithoutPlan(query, page);
+    return { found, examinedTo: found.at(-1)?.customerId ?? null };
+  };
+  for await (const found of pagesOf(read)) {
+    for (const { sinceMs: _, ...team } of found) onIssue({ kind: 'paid without a plan', ...team });
+    paidWithoutPlan += found.length;
+  }
+  return { paidWithoutPlan };
 }
 
 /** With more, the key belongs to another account. */
@@ -280,7 +300,8 @@ async function compareCustomer(
   const { subscriptions, unreadable } = listed;
   const found = await reconcileTeams(teams, subscriptions, options, signal);
   await storeAnswered(query, [customerId], askedAtMs);
-  const counts = { ...found, unreadable, subscriptions: subscriptions.length };
+  const paid = await findPaidWithoutPlan(options, customerId);
+  const counts = { ...found, ...paid, unreadable, subscriptions: subscriptions.length };
   const statuses = subscriptions
     .filter(({ endedSeconds }) => endedSeconds === null)
     .map(({ status }) => status);
