@@ -47,7 +47,9 @@ type Customer = {
 const NO_CUSTOMER: Customer = { text: writeState(NO_STATE), waiting: null, teams: [], log: [] };
 
 /** The contract's fields. The simulation knows no others. */
-const FIELDS = new Set(PLAN_FIELDS.filter(({ isRequired }) => isRequired).map(({ name }) => name));
+const COLUMNS = new Map(
+  PLAN_FIELDS.filter(({ isRequired }) => isRequired).map(({ name }) => [name, name]),
+);
 
 /**
  * Replaces PostgreSQL in memory: reads what `decide` needs, and stores its decisions. A customer's state is stored as text,
@@ -97,12 +99,14 @@ export class CoreStore {
       ...{ waiting, teams },
     };
     const { decision, results } = decide(stored, events, neededOf(log, stored.state, events), {
-      ...{ planSelection: this.#planSelection, keepsPaused: false, fields: FIELDS },
+      ...{ planSelection: this.#planSelection, keepsPaused: false, columns: COLUMNS },
       names: this.#namesWith(events),
     });
     const plans = new Map(decision.teams.map(({ team, plan }) => [team.id, plan]));
-    const added = decision.events.flatMap(({ event, isKnown, outcome, withTeam }): Entry[] =>
-      isKnown || event.kind === 'unreadable' ? [] : [{ event, outcomes: { outcome, withTeam } }],
+    const added = decision.events.flatMap(({ event, key, outcome, parkedOutcome }): Entry[] =>
+      event.kind === 'unreadable' || log.some((entry) => entry.event.key === key)
+        ? []
+        : [{ event, outcomes: { outcome, parkedOutcome } }],
     );
     const found = teams.length > 0 ? log.map((entry) => this.#withTeam(entry, events)) : log;
     this.#customers.set(customerId, {
@@ -117,10 +121,10 @@ export class CoreStore {
   /** A parked event whose customer has a team gets its outcome. */
   #withTeam(entry: Entry, ingested: readonly Arrival[]): Entry {
     const { event, outcomes } = entry;
-    const { outcome, withTeam } = outcomes;
-    if (outcome !== 'parked' || withTeam === null) return entry;
+    const { outcome, parkedOutcome } = outcomes;
+    if (outcome !== 'parked' || parkedOutcome === null) return entry;
     if (!ingested.some(({ key }) => key === event.key)) this.#decided.push(event.key);
-    return { event, outcomes: { outcome: withTeam, withTeam: null } };
+    return { event, outcomes: { outcome: parkedOutcome, parkedOutcome: null } };
   }
 
   #namesWith(events: readonly Arrival[]): ReadonlyMap<string | null, string> {

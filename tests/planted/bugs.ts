@@ -83,16 +83,16 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   ]),
 
   // Duplicates and events that wait for a team.
-  engine.core('duplicates are applied again', DECIDE, [
-    'if (found !== undefined) return repeat(event, found.key);',
-    'if (found === event) return repeat(event, found.key);',
+  engine.core('duplicates are applied again', 'rule/fold.ts', [
+    "if (known.find(event) !== undefined) return { state, outcome: 'duplicate' };",
+    '',
   ]),
   instep.core('the key of an event omits its content', 'stripe/event-key.ts', [
     'JSON.stringify([eventId ?? nonce(), type, createdSeconds, data])',
     'JSON.stringify([eventId ?? nonce(), type, createdSeconds])',
   ]),
   engine.core('events that wait for a team are lost', DECIDE, [
-    "if (!hasTeam) waiting = decidesPlan ? 'plan' : (waiting ?? 'events');",
+    "if (!hasTeam) waiting = isApplied ? 'plan' : (waiting ?? 'events');",
     'if (!hasTeam) waiting = null;',
   ]),
   engine.core('an event of a batch does not see those before it', DECIDE, [

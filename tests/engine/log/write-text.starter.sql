@@ -179,7 +179,7 @@ logged as (
    where written.customer_id = any ($6::text[])
      and events.customer_id = written.customer_id
      and events.outcome = 'parked'
-     and events.key <> all ($7::uuid[])
+     and events.key not in (select key from logged)
   returning events.type, events.outcome
 ),
 

@@ -82,7 +82,7 @@ export function openLog(database: Database, options: Partial<EventLogOptions> = 
 }
 
 /** Instep's parser, as the engine will have it. */
-export function parseLogged(logged: LoggedEvent) {
+export function parseLogged(logged: Omit<LoggedEvent, 'position'>) {
   const { key, eventId, type, body, receivedAtMs } = logged;
   const text = new TextDecoder().decode(body);
   const event = parseBody(text, receivedAtMs);

@@ -30,7 +30,7 @@ export function planColumns(plan: Plan | null, suffix = ''): Record<string, Valu
 export const FACT_COLUMNS: Readonly<Record<string, (decision: CustomerDecision) => Value | null>> =
   {
     subscription_ids: ({ state }) => [...state.subscriptions.keys()].filter((id) => id !== null),
-    access_rules: ({ accessRules }) => accessRulesText(accessRules),
+    access_rules: ({ options }) => accessRulesText(options),
     access_subscription_id: ({ access }) => access?.latest.plan.providerSubscriptionId,
     access_status: ({ access }) => access?.latest.status,
     access_product_id: ({ access }) => access?.latest.plan.providerProductId,

@@ -2,7 +2,6 @@
 
 import { type AccessFacts, type AccessRules, accessFacts } from '../rule/access-facts.ts';
 import type { CustomerState } from '../rule/customer-state.ts';
-import type { Outcome } from '../rule/event.ts';
 import { fold } from '../rule/fold.ts';
 import { KnownEvents } from '../rule/known-events.ts';
 import { isSamePlan, NO_PLAN } from '../rule/plan.ts';
@@ -14,7 +13,6 @@ import type { StoredCustomer, StoredTeam, Waiting } from './read-customers.ts';
 import type { LoggedEvents } from './read-events.ts';
 import {
   type ActingOperator,
-  type ChangeCause,
   deliveriesOf,
   type IngestResult,
   type LoggedOutcome,
@@ -23,8 +21,8 @@ import {
 } from './received-event.ts';
 
 export type DecideOptions = AccessRules & {
-  /** The fields of a plan that the application's table has columns for. */
-  readonly fields: ReadonlySet<PlanFieldName>;
+  /** The columns of plan fields that the application's table has. */
+  readonly columns: ReadonlyMap<PlanFieldName, string>;
   readonly names: ProductNames;
   /** Who settles the customer; by default, no operator does. */
   readonly operator?: ActingOperator | null;
@@ -37,43 +35,31 @@ export type CustomerDecision = {
   /** The plan that its teams should have; `null`: none is known. */
   readonly plan: Plan | null;
   readonly access: AccessFacts | null;
-  /** The rules that `access` follows. */
-  readonly accessRules: AccessRules;
   readonly waiting: Waiting | null;
   readonly teams: readonly TeamDecision[];
-  readonly changedBy: ChangedBy;
+  /** The last event that was applied, because of which teams change; `null`: they change because they were linked. */
+  readonly changedBy: ReadableEvent | null;
   readonly events: readonly EventDecision[];
+  readonly options: DecideOptions;
 };
 
 /** `plan`: what the team gets; `null`: its row stays as it is. */
 export type TeamDecision = { readonly team: StoredTeam; readonly plan: Plan | null };
 
-/** Why the plans of a customer's teams change: because of its last applied event, or because they were linked. */
-export type ChangedBy = {
-  readonly cause: ChangeCause;
-  readonly eventId: string | null;
-  readonly eventCreatedSeconds: number | null;
-  readonly operator: ActingOperator | null;
-};
-
-/** An event for the log, once, however often it is in the batch. */
+/** An event for the log, once, however often it is in the batch. Of one that is known, only deliveries are counted. */
 export type EventDecision = {
   readonly event: ReceivedEvent;
   /** Its key in the log: that of the first delivery, if this one is in another API version. */
   readonly key: string;
   readonly outcome: LoggedOutcome;
   /** For a parked event, its outcome with a team. */
-  readonly withTeam: LoggedOutcome | null;
-  /** Whether it is in the log already, so that only deliveries are counted. */
-  readonly isKnown: boolean;
+  readonly parkedOutcome: LoggedOutcome | null;
   readonly deliveries: number;
 };
 
 type DecidedOutcomes = Pick<IngestResult, 'outcome' | 'loggedOutcome'>;
 
 const STALE: DecidedOutcomes = { outcome: 'stale', loggedOutcome: 'stale' };
-
-const LINKED = { cause: 'link', eventId: null, eventCreatedSeconds: null } as const;
 
 /**
  * Decides on a customer's events, in the order of their arrival; also on none, to give its teams their plan. Those after the
@@ -89,45 +75,39 @@ export function decide(
   const known = new KnownEvents(loggedEvents.all());
   const decisions = new Map<string, EventDecision>();
   let { state } = customer;
-  let changedBy: ChangedBy = { ...LINKED, operator: options.operator ?? null };
+  let changedBy: ReadableEvent | null = null;
   let waiting = hasTeam ? null : customer.waiting;
-  let isApplied = hasTeam && customer.waiting === 'plan';
 
   function decideOn(event: ReadableEvent): DecidedOutcomes {
     const isUseless = event.kind === 'snapshot' && !hasTeam;
     if (isUseless || isOutdated(state, event, known)) return STALE;
-    const found = known.find(event);
-    if (found !== undefined) return repeat(event, found.key);
-    const folded = fold(state, event, known, options.planSelection);
-    const withTeam = asLogged(folded.outcome);
-    state = folded.state;
+    const { state: after, outcome } = fold(state, event, known, options.planSelection);
+    if (outcome === 'duplicate') return repeat(event);
+    state = after;
     known.add(event);
-    const outcome = hasTeam ? withTeam : 'parked';
+    const isApplied = outcome === 'applied';
+    if (!hasTeam) waiting = isApplied ? 'plan' : (waiting ?? 'events');
+    else if (isApplied) changedBy = event;
+    const loggedOutcome = hasTeam ? outcome : 'parked';
     decisions.set(event.key, {
-      ...{ event, key: event.key, isKnown: false, deliveries: deliveriesOf(event) },
-      ...{ outcome, withTeam: hasTeam ? null : withTeam },
+      ...{ event, key: event.key, deliveries: deliveriesOf(event) },
+      ...{ outcome: loggedOutcome, parkedOutcome: hasTeam ? null : outcome },
     });
-    const decidesPlan = withTeam === 'applied';
-    if (!hasTeam) waiting = decidesPlan ? 'plan' : (waiting ?? 'events');
-    else if (decidesPlan) {
-      isApplied = true;
-      changedBy = changedByEvent(event);
-    }
-    return { outcome, loggedOutcome: outcome };
+    return { outcome: loggedOutcome, loggedOutcome };
   }
 
   /** An event that is known changes nothing, unless it waited for a team. */
-  function repeat(event: ReadableEvent, key: string): DecidedOutcomes {
+  function repeat(event: ReadableEvent): DecidedOutcomes {
+    const key = known.find(event)?.key ?? event.key;
     const earlier = decisions.get(key);
-    const { outcome = 'stale', withTeam = null } = earlier ?? outcomes.get(key) ?? {};
-    const isParked = outcome === 'parked';
-    const loggedOutcome = isParked && hasTeam ? asLogged(withTeam) : outcome;
+    const { outcome = 'stale', parkedOutcome = null } = earlier ?? outcomes.get(key) ?? {};
+    const loggedOutcome = (hasTeam ? parkedOutcome : null) ?? outcome;
     decisions.set(key, {
-      ...(earlier ?? { event, key, isKnown: true, withTeam: hasTeam ? null : withTeam }),
-      outcome: loggedOutcome,
+      ...{ event: earlier?.event ?? event, key, outcome: loggedOutcome },
+      parkedOutcome: hasTeam ? null : parkedOutcome,
       deliveries: (earlier?.deliveries ?? 0) + deliveriesOf(event),
     });
-    return { outcome: isParked ? loggedOutcome : 'duplicate', loggedOutcome };
+    return { outcome: outcome === 'parked' ? loggedOutcome : 'duplicate', loggedOutcome };
   }
 
   const decided: DecidedOutcomes[] = [];
@@ -138,15 +118,16 @@ export function decide(
     decided.push(decideOn(event));
   }
   const plan = teamPlan(state, options.planSelection, options.names);
-  const teams = customer.teams.map((team) => decideTeam(team, { state, plan, isApplied }, options));
+  const isApplied = changedBy !== null || (hasTeam && customer.waiting === 'plan');
+  const projected = { state, plan, isApplied };
+  const teams = customer.teams.map((team) => decideTeam(team, projected, options));
   const teamIds = customer.teams.map(({ id }) => id);
   const keptTeamIds = teams.flatMap(({ team, isKept }) => (isKept ? team.id : []));
   const access = accessFacts(state, options);
   return {
     results: decided.map((outcomes) => ({ ...outcomes, teamIds, keptTeamIds })),
     decision: {
-      ...{ customer, state, plan, access, waiting, teams, changedBy },
-      accessRules: options,
+      ...{ customer, state, plan, access, waiting, teams, changedBy, options },
       events: [...decisions.values()],
     },
   };
@@ -159,26 +140,19 @@ export function decideUnreadable(events: readonly ReceivedEvent[]): readonly Eve
     if (event.kind !== 'unreadable') continue;
     const { key } = event;
     const deliveries = (decisions.get(key)?.deliveries ?? 0) + deliveriesOf(event);
-    const decision = { event, key, deliveries, withTeam: null, isKnown: false } as const;
-    decisions.set(key, { ...decision, outcome: 'unreadable' });
+    decisions.set(key, { event, key, deliveries, outcome: 'unreadable', parkedOutcome: null });
   }
   return [...decisions.values()];
 }
 
-type Projection = {
-  readonly state: CustomerState;
-  readonly plan: Plan | null;
-  readonly isApplied: boolean;
-};
-
 /** The plan that a team gets. A row with empty plan columns can have been linked or created after the customer's events. */
 function decideTeam(
   team: StoredTeam,
-  { state, plan, isApplied }: Projection,
-  { fields, planSelection }: DecideOptions,
+  { state, plan, isApplied }: Pick<CustomerDecision, 'state' | 'plan'> & { isApplied: boolean },
+  { columns, planSelection }: DecideOptions,
 ): TeamDecision & { isKept: boolean } {
   const unchanged = { team, plan: null, isKept: false };
-  const shouldBe = plan && planWith(({ name }) => (fields.has(name) ? plan[name] : null));
+  const shouldBe = plan && planWith(({ name }) => (columns.has(name) ? plan[name] : null));
   const isAffected = isApplied || isSamePlan(team.plan, NO_PLAN);
   if (shouldBe === null || !isAffected || isSamePlan(team.plan, shouldBe)) return unchanged;
   // The end of another subscription says nothing about one that only the application knows.
@@ -187,17 +161,4 @@ function decideTeam(
     return { ...unchanged, isKept: true };
   }
   return { team, plan: shouldBe, isKept: false };
-}
-
-function changedByEvent(event: ReadableEvent): ChangedBy {
-  const { eventId, subscription, operator = null } = event;
-  const cause = event.changeCause ?? (event.kind === 'snapshot' ? 'snapshot' : 'event');
-  return { cause, eventId, eventCreatedSeconds: subscription.createdSeconds, operator };
-}
-
-function asLogged(outcome: Outcome | LoggedOutcome | null): LoggedOutcome {
-  if (outcome === null || outcome === 'duplicate') {
-    throw new RangeError('an event that is not known has an outcome of its own');
-  }
-  return outcome;
 }

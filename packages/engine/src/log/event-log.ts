@@ -27,12 +27,9 @@ export class EventLog {
     this.#options = options;
     this.#store = new BatchStore(options);
     this.#queues = new EventQueues({
+      ...options,
       store: (events, timeoutMs) => this.#storeBatch(events, timeoutMs),
       customerOf: (event) => (event.kind === 'unreadable' ? '' : event.subscription.customerId),
-      deadlineMs: options.deadlineMs,
-      maxQueued: options.maxQueued,
-      onBlocked: options.onBlocked,
-      onAttempt: options.onAttempt,
     });
   }
 
@@ -68,15 +65,17 @@ export class EventLog {
     events: readonly ReceivedEvent[],
     timeoutMs: number,
   ): Promise<readonly BatchResult[]> {
-    const store = (named: readonly ReceivedEvent[], isNamed: boolean) =>
-      repeat(() => this.#store.store(named, { timeoutMs, isNamed }));
-    const [event, ...others] = events;
-    if (event === undefined || others.length > 0) return store(events, true);
-    return unlessRefused(store(events, true), async (error) => {
-      const isStorable = !isUntranslatable(error);
-      const result = await store(isStorable ? events : [withoutName(event)], false);
-      this.#options.onNameRefused?.(event, error);
-      return result;
+    const store = (storable: readonly ReceivedEvent[], isNamed: boolean) =>
+      repeat(() => this.#store.store(storable, { timeoutMs, isNamed }));
+    const stored = store(events, true);
+    if (events.length > 1) return stored;
+    return unlessRefused(stored, async (error) => {
+      const results = await store(
+        isUntranslatable(error) ? events.map(withoutName) : events,
+        false,
+      );
+      for (const event of events) this.#options.onNameRefused?.(event, error);
+      return results;
     });
   }
 }

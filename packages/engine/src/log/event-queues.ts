@@ -27,10 +27,8 @@ type EventQueuesOptions<Event, Result> = {
   /** The limit of each queue. */
   readonly maxQueued: number;
   /** An event is tried again, because it is locked or its batch failed. */
-  readonly onBlocked?: ((event: Event) => void) | undefined;
-  readonly onAttempt?:
-    | ((queue: 'ready' | 'blocked', size: number, tookMs: number) => void)
-    | undefined;
+  readonly onBlocked?: (event: Event) => void;
+  readonly onAttempt?: (queue: 'ready' | 'blocked', size: number, tookMs: number) => void;
 };
 
 type Waiting<Event, Result> = {
@@ -228,11 +226,12 @@ export class EventQueues<Event, Result> {
       const startedAtMs = performance.now();
       const [result] = await this.#store('blocked', [waiting], timeoutMs);
       const isFast = performance.now() - startedAtMs <= this.#fastMs;
-      if (result !== 'locked') this.#learn(customer, isFast);
+      if (!isFast) this.#suspect([waiting]);
+      else if (result !== 'locked') this.#trust(customer);
       if (isFast) this.#explain(waiting);
       this.#settle(waiting, result);
     } catch (error) {
-      if (canOthersSucceed(error)) this.#learn(customer, false);
+      if (canOthersSucceed(error)) this.#suspect([waiting]);
       if (error instanceof DatabaseBusy) {
         waiting.isSlow = true;
         this.#retryLater(waiting);
@@ -254,11 +253,7 @@ export class EventQueues<Event, Result> {
   }
 
   /** The events of a customer who is fast again go back to the batches. */
-  #learn(customer: string, isFast: boolean): void {
-    if (!isFast) {
-      this.#suspects.set(customer, true);
-      return;
-    }
+  #trust(customer: string): void {
     this.#suspects.delete(customer);
     this.#singles = this.#singles.filter((other) => {
       if (other.customer !== customer || other.isSlow) return true;

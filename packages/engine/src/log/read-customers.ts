@@ -1,6 +1,6 @@
 // The read: the state of a batch's customers and the rows of their teams, without a lock.
 
-import type { Statement, TextRow } from '../postgres/statement.ts';
+import type { TextRow } from '../postgres/statement.ts';
 import { fieldsOf, planOfTexts, type TeamsTable, teamValue } from '../postgres/teams-table.ts';
 import { type CustomerState, NO_STATE } from '../rule/customer-state.ts';
 import type { Plan } from '../rule/plan-fields.ts';
@@ -45,19 +45,16 @@ select asked.customer_id, customer.version::text, customer.subscriptions::text, 
           where teams.${teams.customerId} = asked.customer_id
          offset 0
        ) as team on true
- order by team_order`;
+ order by asked.customer_id, team_order`;
 }
 
-type CustomerRow = TextRow<'version' | 'subscriptions' | 'waiting' | 'team_id'> & {
+export type CustomerRow = TextRow<'version' | 'subscriptions' | 'team_id'> & {
   readonly customer_id: string;
+  readonly waiting: Waiting | null;
 } & Readonly<Record<string, string | null>>;
 
-export function readCustomers(text: string, customerIds: readonly string[]): Statement {
-  return { name: 'read_customers', text, values: [customerIds] };
-}
-
-/** The customers of these rows, one for each team, by id. @throws StateNewer, StateUnreadable */
-export function customersIn(rows: readonly CustomerRow[]): Map<string, StoredCustomer> {
+/** The customers of these rows, one for each team, in the order of their ids. @throws StateNewer, StateUnreadable */
+export function customersIn(rows: readonly CustomerRow[]): readonly StoredCustomer[] {
   const customers = new Map<string, StoredCustomer>();
   for (const row of rows) {
     const { customer_id: customerId, team_id: id } = row;
@@ -65,7 +62,7 @@ export function customersIn(rows: readonly CustomerRow[]): Map<string, StoredCus
     const team: StoredTeam[] = id === null ? [] : [{ id, plan: planOfTexts(row) }];
     customers.set(customerId, { ...customer, teams: [...customer.teams, ...team] });
   }
-  return customers;
+  return [...customers.values()];
 }
 
 /** Without its teams. */
@@ -75,7 +72,7 @@ function customerIn(row: CustomerRow): StoredCustomer {
     customerId: row.customer_id,
     version: Number(version ?? 0),
     state: subscriptions === null ? NO_STATE : readState(subscriptions),
-    waiting: waiting === 'events' || waiting === 'plan' ? waiting : null,
+    waiting,
     teams: [],
   };
 }

@@ -1,4 +1,4 @@
-// Reads events back from the log: those that a fold needs besides the state, and all of a customer.
+// Reads events back from the log, such as those that a fold needs besides the state.
 
 import type { Statement } from '../postgres/statement.ts';
 import type { SubscriptionEvent } from '../rule/event.ts';
@@ -14,25 +14,27 @@ export type LoggedEvent = {
   readonly customerId: string | null;
   readonly receivedAtMs: number;
   readonly outcome: LoggedOutcome;
+  /** For a parked event, its outcome with a team. */
   readonly parkedOutcome: LoggedOutcome | null;
   readonly body: Uint8Array;
 };
 
 /** Reads the body of a logged event; `null`: it can't be read. */
-export type ParseLogged = (logged: LoggedEvent) => SubscriptionEvent | null;
+export type ParseLogged = (logged: Omit<LoggedEvent, 'position'>) => SubscriptionEvent | null;
 
-const COLUMNS = `
-       position::text as "positionText", key::text, event_id as "eventId", type, customer_id as "customerId",
+/** The columns of an event, for `eventsIn`. */
+export const EVENT_COLUMNS = `
+       key::text, event_id as "eventId", type, customer_id as "customerId",
        (extract(epoch from received_at) * 1000)::bigint::text as "receivedText",
        outcome, parked_outcome as "parkedOutcome", encode(body, 'base64') as "bodyText"`;
 
 /** Drivers differ in what they make of other types than text. */
-type EventRow = Omit<LoggedEvent, 'position' | 'receivedAtMs' | 'body'> &
-  Readonly<Record<'positionText' | 'receivedText' | 'bodyText', string>>;
+export type EventRow = Omit<LoggedEvent, 'position' | 'receivedAtMs' | 'body'> &
+  Readonly<Record<'receivedText' | 'bodyText', string>>;
 
 // Of each subscription: the events of these seconds, the next one after them, and the one with this key.
 const READ_NEEDED_EVENTS = `
-select distinct on (position)${COLUMNS}
+select distinct on (position)${EVENT_COLUMNS}
   from unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::uuid[])
     as asked (of_customer, of_subscription, from_seconds, to_seconds, asked_key)
  cross join lateral (
@@ -71,28 +73,11 @@ export function readNeededEvents(needed: readonly NeededEvents[]): Statement {
   };
 }
 
-/** All events of a customer, in the order of arrival. */
-export function readEventsOfCustomer(customerId: string): Statement {
-  const text = `
-select${COLUMNS}
-  from instep.events as event
- where customer_id = $1
-   and outcome <> 'unreadable'
- order by event.position`;
-  return { name: 'read_events_of_customer', text, values: [customerId] };
-}
-
 /** The events of the log that decisions look at. */
 export type LoggedEvents = {
   readonly known: KnownEvents;
   /** By key. */
-  readonly outcomes: Map<string, LoggedOutcomes>;
-};
-
-/** The outcome in the log and, for a parked event, the one that it gets with a team. */
-export type LoggedOutcomes = {
-  readonly outcome: LoggedOutcome;
-  readonly withTeam: LoggedOutcome | null;
+  readonly outcomes: Map<string, Pick<LoggedEvent, 'outcome' | 'parkedOutcome'>>;
 };
 
 /** The events of these rows, by customer. */
@@ -101,18 +86,17 @@ export function eventsIn(
   parse: ParseLogged,
 ): ReadonlyMap<string, LoggedEvents> {
   const customers = new Map<string, LoggedEvents>();
-  for (const { positionText, receivedText, bodyText, ...row } of rows) {
+  for (const { receivedText, bodyText, ...row } of rows) {
     const { customerId, outcome, parkedOutcome } = row;
     const event = parse({
       ...row,
-      position: Number(positionText),
       receivedAtMs: Number(receivedText),
       body: Buffer.from(bodyText, 'base64'),
     });
     if (event === null || customerId === null) continue;
     const ofCustomer = customers.get(customerId) ?? noEvents();
     ofCustomer.known.add(event);
-    ofCustomer.outcomes.set(event.key, { outcome, withTeam: parkedOutcome });
+    ofCustomer.outcomes.set(event.key, { outcome, parkedOutcome });
     customers.set(customerId, ofCustomer);
   }
   return customers;

@@ -1,14 +1,13 @@
 // Reads, decides and writes a batch: two statements, each by itself. event-queues.ts forms the batches.
 
 import type { Database, TextRow } from '../postgres/statement.ts';
-import { fieldsOf, type TeamsTable } from '../postgres/teams-table.ts';
+import type { TeamsTable } from '../postgres/teams-table.ts';
 import type { AccessRules } from '../rule/access-facts.ts';
 import { eventsNeededFor } from '../rule/known-events.ts';
-import type { PlanFieldName } from '../rule/plan-fields.ts';
 import { type CustomerDecision, decide, decideUnreadable, type EventDecision } from './decide.ts';
 import {
+  type CustomerRow,
   customersIn,
-  readCustomers,
   readCustomersText,
   type StoredCustomer,
 } from './read-customers.ts';
@@ -65,12 +64,10 @@ export class BatchStore {
     const decided = await this.#decide(groupByCustomer(events), texts, options);
     const changing = decided.map(({ decision }) => decision).filter(changesAnything);
     const written = await this.#write(changing, decideUnreadable(events), texts, options);
-    const results = new Map(
-      decided.map(({ decision, results }) => {
-        const isStored = written.customerIds.has(idOf(decision)) || !changesAnything(decision);
-        return [idOf(decision), isStored ? [...results] : []];
-      }),
+    const stored = decided.filter(
+      ({ decision }) => written.customerIds.has(idOf(decision)) || !changesAnything(decision),
     );
+    const results = new Map(stored.map((one) => [idOf(one.decision), [...one.results]]));
     return events.map((event): BatchResult => {
       if (event.kind !== 'unreadable') {
         return results.get(event.subscription.customerId)?.shift() ?? 'locked';
@@ -98,25 +95,23 @@ export class BatchStore {
   async #textsNow(): Promise<Texts> {
     const teams = await this.#options.findTeams();
     if (this.#texts?.teams !== teams) {
-      const fields = new Set(fieldsOf(teams).map(({ name }) => name));
-      this.#texts = { teams, fields, read: readCustomersText(teams), write: writeText(teams) };
+      this.#texts = { teams, read: readCustomersText(teams), write: writeText(teams) };
     }
     return this.#texts;
   }
 
   async #decide(
     arrivals: Arrivals,
-    { read, fields }: Texts,
+    { read, teams: { plan: columns } }: Texts,
     { timeoutMs, operator = null }: BatchOptions,
   ) {
-    if (arrivals.size === 0) return [];
-    const statement = readCustomers(read, [...arrivals.keys()]);
+    const statement = { name: 'read_customers', text: read, values: [[...arrivals.keys()]] };
     const rows = await this.#options.database.run<CustomerRow>(statement, timeoutMs);
-    const customers = [...customersIn(rows).values()];
+    const customers = customersIn(rows);
     const logged = await this.#readNeeded(arrivals, customers, timeoutMs);
     const { planSelection, keepsPaused } = this.#options;
     const names = namesIn(arrivals);
-    const options = { planSelection, keepsPaused, fields, names, operator };
+    const options = { planSelection, keepsPaused, columns, names, operator };
     return customers.map((customer) => {
       const { customerId } = customer;
       const events = arrivals.get(customerId) ?? [];
@@ -148,7 +143,7 @@ export class BatchStore {
     const [first, ...others] = customers;
     if (first === undefined && unreadable.length === 0) return written;
     try {
-      const statement = write(text, { customers, unreadable, isNamed });
+      const statement = write(text, customers, unreadable, isNamed);
       for (const row of await database.run<WrittenRow>(statement, timeoutMs)) {
         const { customer_id: customerId, key, type, outcome } = row;
         if (customerId !== null) written.customerIds.add(customerId);
@@ -163,19 +158,13 @@ export class BatchStore {
   }
 }
 
-/** The statements for the application's table of teams, and the fields of a plan that it has. */
-type Texts = {
-  readonly teams: TeamsTable;
-  readonly fields: ReadonlySet<PlanFieldName>;
-  readonly read: string;
-  readonly write: string;
-};
+/** The statements for the application's table of teams. */
+type Texts = { readonly teams: TeamsTable; readonly read: string; readonly write: string };
 
 /** By customer, in the order of arrival. */
 type Arrivals = ReadonlyMap<string, readonly ReadableEvent[]>;
 
 type WrittenRow = TextRow<'customer_id' | 'key' | 'type' | 'outcome'>;
-type CustomerRow = Parameters<typeof customersIn>[0][number];
 
 const idOf = ({ customer }: CustomerDecision) => customer.customerId;
 

@@ -34,7 +34,7 @@ const updated = (column: string) =>
  * teams, without a cause if its plan stays, and `$3` the events. Each is a list in JSON: one value to write and to parse
  * instead of one for each column, each of which PostgreSQL makes a table of. `$4` has the bodies of the events, one after
  * the other. `$5`: whether teams get the names of their plans, which an application's column can refuse. `$6` has the
- * customers whose parked events have found their team, and `$7` the keys of the events that are in the log already.
+ * customers whose parked events have found their team.
  *
  * Why one statement is enough, under READ COMMITTED:
  * - The locks of teams wait for nothing (`skip locked`) and look at the newest version of a row. A team is written only if
@@ -149,7 +149,7 @@ logged as (
    where written.customer_id = any ($6::text[])
      and events.customer_id = written.customer_id
      and events.outcome = 'parked'
-     and events.key <> all ($7::uuid[])
+     and events.key not in (select key from logged)
   returning events.type, events.outcome
 ),
 

@@ -1,35 +1,30 @@
 // The values of the statement that writes (write-text.ts).
 
 import type { Statement } from '../postgres/statement.ts';
-import { compareIds } from '../rule/plan-selection.ts';
 import { writeState } from '../rule/state-json.ts';
 import { FACT_COLUMNS, planColumns, timeText } from './customer-columns.ts';
 import type { CustomerDecision, EventDecision } from './decide.ts';
+import type { ChangeCause, ReadableEvent } from './received-event.ts';
 
-export type Write = {
-  readonly customers: readonly CustomerDecision[];
-  readonly unreadable: readonly EventDecision[];
-  /** Whether teams get the names of their plans. */
-  readonly isNamed: boolean;
-};
-
-export function write(text: string, { customers, unreadable, isNamed }: Write): Statement {
+/** The customers are in the order of their ids. `isNamed`: whether teams get the names of their plans. */
+export function write(
+  text: string,
+  customers: readonly CustomerDecision[],
+  unreadable: readonly EventDecision[],
+  isNamed: boolean,
+): Statement {
   const events = [...customers.flatMap(({ events }) => events), ...unreadable];
-  const inOrder = customers.toSorted((a, b) =>
-    compareIds(a.customer.customerId, b.customer.customerId),
-  );
   return {
     name: 'write_events',
     text,
     values: [
       // The state is JSON already.
-      `[${inOrder.map(customerJson).join(',')}]`,
+      `[${customers.map(customerJson).join(',')}]`,
       JSON.stringify(customers.flatMap(teamRows)),
       JSON.stringify(eventRows(events)),
       Buffer.concat(events.map(({ event }) => event.body)),
       isNamed,
       customers.filter(findsTeam).map(({ customer }) => customer.customerId),
-      events.filter(({ isKnown }) => isKnown).map(({ key }) => key),
     ],
   };
 }
@@ -48,12 +43,12 @@ function customerJson(decision: CustomerDecision): string {
   return `${JSON.stringify(row).slice(0, -1)},"subscriptions":${writeState(state)}}`;
 }
 
-function teamRows({ customer, teams, changedBy }: CustomerDecision) {
-  const { cause, eventId, eventCreatedSeconds, operator } = changedBy;
+function teamRows({ customer, teams, changedBy, options }: CustomerDecision) {
+  const { operator } = changedBy ?? options;
   const change = {
-    cause,
-    event_id: eventId,
-    event_created_at: timeText(eventCreatedSeconds),
+    cause: causeOf(changedBy),
+    event_id: changedBy?.eventId,
+    event_created_at: timeText(changedBy?.subscription.createdSeconds),
     operator: operator?.name,
     action_id: operator?.actionId,
   };
@@ -65,10 +60,15 @@ function teamRows({ customer, teams, changedBy }: CustomerDecision) {
   }));
 }
 
+function causeOf(event: ReadableEvent | null): ChangeCause {
+  if (event === null) return 'link';
+  return event.changeCause ?? (event.kind === 'snapshot' ? 'snapshot' : 'event');
+}
+
 function eventRows(events: readonly EventDecision[]) {
   // PostgreSQL counts from 1.
   let bodyStart = 1;
-  return events.map(({ event, key, outcome, withTeam, deliveries }, number) => {
+  return events.map(({ event, key, outcome, parkedOutcome, deliveries }, number) => {
     const { eventId, type, receivedAtMs, body } = event;
     const subscription = event.kind === 'unreadable' ? null : event.subscription;
     const row = {
@@ -78,7 +78,7 @@ function eventRows(events: readonly EventDecision[]) {
       subscription_id: subscription?.subscriptionId,
       created: subscription?.createdSeconds,
       received_ms: receivedAtMs,
-      parked_outcome: withTeam,
+      parked_outcome: parkedOutcome,
       body_start: bodyStart,
       body_bytes: body.byteLength,
     };

@@ -1,6 +1,12 @@
 // Folds the log of a customer again. The result must be what ingesting has stored, byte for byte.
 
-import { eventsIn, noEvents, type ParseLogged, readEventsOfCustomer } from '../log/read-events.ts';
+import {
+  EVENT_COLUMNS,
+  type EventRow,
+  eventsIn,
+  noEvents,
+  type ParseLogged,
+} from '../log/read-events.ts';
 import type { Database } from '../postgres/statement.ts';
 import { UNSETTLED_RULES } from '../rule/access-facts.ts';
 import { type CustomerState, NO_STATE, type SubscriptionState } from '../rule/customer-state.ts';
@@ -38,10 +44,7 @@ export async function rebuild(
   { database, parse, planSelection, deadlineMs, prunedBeforeMs, isDryRun }: RebuildOptions,
 ): Promise<Rebuilt> {
   const [row] = await database.run<StateRow>(readStoredState(customerId), deadlineMs);
-  const rows = await database.run<Parameters<typeof eventsIn>[0][number]>(
-    readEventsOfCustomer(customerId),
-    deadlineMs,
-  );
+  const rows = await database.run<EventRow>(readEventsOfCustomer(customerId), deadlineMs);
   const { known } = eventsIn(rows, parse).get(customerId) ?? noEvents();
   const stored = row === undefined ? NO_STATE : readState(row.subscriptions);
   const fromLog = withoutPruned(foldAll(known.all(), planSelection), stored, prunedBeforeMs);
@@ -87,6 +90,18 @@ const readStoredState = (customerId: string) => ({
 select version::text, subscriptions::text
   from instep.customers
  where customer_id = $1`,
+  values: [customerId],
+});
+
+/** In the order of arrival. */
+const readEventsOfCustomer = (customerId: string) => ({
+  name: 'read_events_of_customer',
+  text: `
+select${EVENT_COLUMNS}
+  from instep.events
+ where customer_id = $1
+   and outcome <> 'unreadable'
+ order by position`,
   values: [customerId],
 });
 

@@ -216,7 +216,7 @@ export class IngestPipeline {
     const refused = teams.flatMap(({ team, plan }) =>
       plan === null ? [] : { teamId: team.id, customerId, plan: team.plan, shouldBe: plan },
     );
-    this.#refusedPlans.add(refused, changedBy.eventCreatedSeconds, refusedBy);
+    this.#refusedPlans.add(refused, changedBy?.subscription.createdSeconds ?? null, refusedBy);
   }
 
   #report(event: ReceivedEvent, result: IngestResult, tookMs: number): void {

@@ -84,7 +84,6 @@ export {
   durationText,
   parseTimeSince,
 } from '../runtime/amounts.ts';
-export { type CsvValue, csvLine } from '../runtime/csv.ts';
 export type { InstepErrorCode } from '../runtime/errors.ts';
 export { createLogger, type Logger } from '../runtime/logging.ts';
 export type { EventOrigin, Mode } from '../stripe/key-kind.ts';

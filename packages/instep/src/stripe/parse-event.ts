@@ -305,7 +305,7 @@ function productOf({ items, plan }: v.InferOutput<typeof subscription>): {
 }
 
 /** The content of a logged event or snapshot; `null` when it was unreadable on arrival. */
-export function parseLogged(logged: LoggedEvent): SubscriptionEvent | null {
+export function parseLogged(logged: Omit<LoggedEvent, 'position'>): SubscriptionEvent | null {
   const { key, eventId, type, outcome, body, receivedAtMs } = logged;
   if (outcome === 'unreadable') return null;
   const content = parseBody(new TextDecoder().decode(body), receivedAtMs);
