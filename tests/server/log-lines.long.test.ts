@@ -1,5 +1,6 @@
 import { signWebhook } from 'instep/testing';
 import { afterAll, expect, test, vi } from 'vitest';
+import { addTeam } from '../support/internals/rows.ts';
 import { issueSession } from '../support/internals/sessions.ts';
 import { startProxy, type TcpProxy } from '../support/network/tcp-proxy.ts';
 import { lockTeam, whileHeld } from '../support/postgres/locks.ts';
@@ -98,6 +99,23 @@ test('writes one line per event with its id, type, customer, teams, outcome and 
       durationMs: expect.any(Number),
       msg: outcome === 'parked' ? 'team not found' : 'event',
     });
+  }
+});
+
+test('names the account that a team has stored in place of the customer', async () => {
+  const { query } = service.database;
+  const teamId = await addTeam(query, { name: 'Team', customerId: 'acct_log' });
+  for (const [eventId, accountId, expected] of [
+    ['evt_account_1', 'acct_log', { accountId: 'acct_log', accountTeamIds: [teamId] }],
+    ['evt_account_2', 'acct_of_nobody', { outcome: 'parked' }],
+  ] as const) {
+    const event = JSON.parse(bodyWith({ eventId, customerId: `cus_of_${accountId}` }));
+    event.data.object.customer_account = accountId;
+    expect((await post(JSON.stringify(event))).status).toBe(200);
+    const line = await lineOf(eventId);
+    expect(line).toMatchObject({ msg: 'team not found', customerId: `cus_of_${accountId}` });
+    expect(line).toMatchObject(expected);
+    if (!('accountId' in expected)) expect(line).not.toHaveProperty('accountId');
   }
 });
 

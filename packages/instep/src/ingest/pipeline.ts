@@ -21,12 +21,13 @@ import {
   storeNamelessProducts,
   writeProductName,
 } from '../postgres/statements/products.ts';
+import { readTeamsOf } from '../postgres/statements/teams.ts';
 import { type Instrumentation, NO_INSTRUMENTATION } from '../runtime/instrumentation.ts';
 import type { Logger } from '../runtime/logging.ts';
 import { Turns } from '../runtime/turns.ts';
 import type { StripeApi } from '../stripe/api.ts';
 import type { Mode } from '../stripe/key-kind.ts';
-import { parseLogged } from '../stripe/parse-event.ts';
+import { isId, parseLogged } from '../stripe/parse-event.ts';
 import { createNameLookup, type NameOf } from '../stripe/product-names.ts';
 import { linkNamedTeam, linkWhenFree } from './link-by-metadata.ts';
 import type { IngestResult, ReceivedEvent } from './received-event.ts';
@@ -153,7 +154,8 @@ export class IngestPipeline {
     const customerId = event.kind === 'unreadable' ? '' : event.subscription.customerId;
     try {
       const result = await this.#store(event);
-      this.#report(event, result, performance.now() - startedAtMs);
+      const stored = result.outcome === 'parked' ? await this.#readStoredAccount(event) : {};
+      this.#report(event, result, performance.now() - startedAtMs, stored);
       return result;
     } catch (error) {
       this.#instrumentation.eventFailed(error);
@@ -219,7 +221,15 @@ export class IngestPipeline {
     this.#refusedPlans.add(refused, changedBy?.subscription.createdSeconds ?? null, refusedBy);
   }
 
-  #report(event: ReceivedEvent, result: IngestResult, tookMs: number): void {
+  /** The account of the event's customer (Accounts v2), if teams have stored it in place of the customer, for the log line. */
+  async #readStoredAccount(event: ReceivedEvent): Promise<StoredAccount> {
+    const accountId = event.kind === 'unreadable' ? null : event.object.customer_account;
+    if (!isId(accountId)) return {};
+    const teams = await readTeamsOf(this.#options.database.query, [accountId]).catch(() => []);
+    return teams.length === 0 ? {} : { accountId, accountTeamIds: teams.map(({ id }) => id) };
+  }
+
+  #report(event: ReceivedEvent, result: IngestResult, tookMs: number, stored: StoredAccount): void {
     const { logger } = this.#options;
     const { outcome, teamIds, keptTeamIds } = result;
     const { eventId, type, source } = event;
@@ -237,7 +247,7 @@ export class IngestPipeline {
         'team not linked',
       );
     } else if (outcome === 'parked' || (isDeliveredSnapshot(event) && teamIds.length === 0)) {
-      logger.error(line, 'team not found');
+      logger.error({ ...line, ...stored }, 'team not found');
     } else if (event.kind === 'unreadable') {
       logger.error({ ...line, problem: event.problem }, 'event unreadable');
     } else logger.info(line, 'event');
@@ -247,6 +257,11 @@ export class IngestPipeline {
 /** The subscription of a notification without an event. Without a team, it is not kept: its team asks Stripe when linked. */
 const isDeliveredSnapshot = ({ kind, source }: ReceivedEvent) =>
   kind === 'snapshot' && source === 'delivery';
+
+type StoredAccount = {
+  readonly accountId?: string;
+  readonly accountTeamIds?: readonly ApplicationId[];
+};
 
 /** A `bigint` within the range of a number is one. */
 function applicationId(id: TeamId, type: 'bigint' | 'uuid' | 'text'): ApplicationId {

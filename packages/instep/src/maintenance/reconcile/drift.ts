@@ -17,7 +17,6 @@ import {
 import type { ApplicationId } from '../../application.ts';
 import { planFor } from '../../postgres/statements/customers.ts';
 import type { FoundIssue, IssueCause } from '../../postgres/statements/issues.ts';
-import type { PaidWithoutPlan } from '../../postgres/statements/paid-without-plan.ts';
 import type { LinkedTeam } from '../../postgres/statements/teams.ts';
 import { type ListedSubscription, makeSnapshot } from '../../stripe/subscription-snapshot.ts';
 
@@ -229,7 +228,14 @@ export type ReconciliationIssue =
       readonly statuses: readonly string[];
     }
   /** A team has no plan, because a subscription of its customer has ended, and another one goes on. */
-  | ({ readonly kind: 'paid without a plan' } & Omit<PaidWithoutPlan, 'sinceMs'>)
+  | {
+      readonly kind: 'paid without a plan';
+      readonly teamId: ApplicationId;
+      readonly customerId: string;
+      /** The one that goes on. */
+      readonly subscriptionId: string | null;
+      readonly planName: string | null;
+    }
   /** Stripe does not have the customer of a team. */
   | {
       readonly kind: 'unknown customer';
