@@ -6,7 +6,7 @@ import {
   connectToServer,
   type DatabaseServer,
   prepareDatabase,
-} from 'instep/src/postgres/connect.ts';
+} from 'instep/src/database/connect.ts';
 import { parseDatabaseUrl } from 'instep/src/postgres/database-url.ts';
 
 type SimulatedDatabase = {

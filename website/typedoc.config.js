@@ -21,7 +21,6 @@ export default {
     'DatabaseContext',
     'Decided',
     'DecidingEvent',
-    'INSTEP_ERROR_CODES',
     'ISSUE_CAUSES',
     'IngestResult',
     'IssueOf',

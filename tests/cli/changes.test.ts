@@ -1,4 +1,4 @@
-import { addConsumer } from 'instep/src/maintenance/consumers.ts';
+import { addConsumer } from 'instep/src/changes/consumers.ts';
 import { afterAll, beforeEach, expect, test, vi } from 'vitest';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { runInstep, spawnInstep } from '../support/process/instep-process.ts';

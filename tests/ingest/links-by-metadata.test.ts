@@ -201,16 +201,4 @@ describe.each(postgresServers)('with LINK_BY_METADATA on $name', (server) => {
       [other, null],
     ]);
   });
-
-  test('an event that names its own team by metadata, but could not be linked, stays unlinked', async () => {
-    const [teamId, foreignId] = [await newTeam(), await newTeam(store.newCustomer())];
-    const event = {
-      ...eventWith({ teamId: String(teamId) }, store.newCustomer()),
-      linkToTeamId: foreignId,
-    };
-    expect(await openPipeline()([event])).toMatchObject([
-      { outcome: 'stale', linkRefusal: 'team has another customer' },
-    ]);
-    expect(await rowOf(teamId)).toEqual([null, null]);
-  });
 });

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { createLogger, type PlanChange, type PlanChangeHandler } from 'instep';
 import { findConsumers } from 'instep/operate';
-import { addConsumer, removeConsumer, replayChange } from 'instep/src/maintenance/consumers.ts';
-import { PlanChangeConsumers } from 'instep/src/maintenance/plan-change-feed.ts';
+import { addConsumer, removeConsumer, replayChange } from 'instep/src/changes/consumers.ts';
+import { PlanChangeConsumers } from 'instep/src/changes/plan-change-feed.ts';
 import { reportHealth } from 'instep/src/operate/health.ts';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { CrashPlan } from '../faults/crash-plan.ts';

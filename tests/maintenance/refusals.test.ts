@@ -1,4 +1,4 @@
-import { RefusalCounts, readRefusals } from 'instep/src/maintenance/refusals.ts';
+import { RefusalCounts, readRefusals } from 'instep/src/health/refusals.ts';
 import { DatabaseUnavailable } from 'instep-engine';
 import { beforeEach, expect, test } from 'vitest';
 import { createDatabase } from '../support/postgres/test-database.ts';

@@ -1,6 +1,6 @@
 import { createLogger } from 'instep';
 import type { NamedToken } from 'instep/operate';
-import { connectToServer } from 'instep/src/postgres/connect.ts';
+import { connectToServer } from 'instep/src/database/connect.ts';
 import { createCheckoutSession } from 'instep/testing';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { undescribed } from '../contract/openapi-document.ts';

@@ -82,6 +82,6 @@ export {
 export { Batcher, QueueFull } from './runtime/batcher.ts';
 export { BoundedCache } from './runtime/bounded-cache.ts';
 export { abortAfter, DeadlineExceeded, withDeadline } from './runtime/deadline.ts';
-export { codeOf, errorText, InstepError } from './runtime/errors.ts';
+export { CodedError, codeOf, errorText, InstepError } from './runtime/errors.ts';
 export * from './runtime/retry.ts';
 export * from './runtime/tracing.ts';

@@ -21,7 +21,10 @@ export {
 export type { AccessReason, TeamAccess } from './access/team-access.ts';
 export type { HandlerMethods, HandlerOptions, HandlerPaths } from './adapters/handler.ts';
 export { createHandler, type FetchHandler } from './adapters/handler.ts';
+export { type ReadSessionOptions, readSession } from './adapters/read-session.ts';
 export type { ApplicationId, User } from './application.ts';
+export { ConsumerRefused, type FeedStart } from './changes/consumers.ts';
+export type { Feed, FeedOptions, PlanChangeHandler } from './changes/plan-change-feed.ts';
 export type { CheckoutOf, CompleteCheckoutRequest } from './checkout/checkout.ts';
 export { SyncFailed, type SyncFailedCode } from './checkout/checkout.ts';
 export {
@@ -35,9 +38,6 @@ export {
   readConfig,
 } from './config/config.ts';
 export type { Instep, InstepOptions } from './instep.ts';
-export { ConsumerRefused, type FeedStart } from './maintenance/consumers.ts';
-export type { Feed, FeedOptions, PlanChangeHandler } from './maintenance/plan-change-feed.ts';
-
 export type { MaintenanceMode } from './maintenance/worker.ts';
 export type { Exposition } from './metrics/metrics.ts';
 export type { DatabasePool } from './postgres/database-pool.ts';
@@ -54,7 +54,6 @@ export type {
   UserField,
 } from './postgres/tables/application-tables.ts';
 export { ApplicationTablesUnfit } from './postgres/tables/recognize-tables.ts';
-export type { InstepErrorCode } from './runtime/errors.ts';
 export type { LogDestination } from './runtime/logging.ts';
 export {
   createLogger,
@@ -73,8 +72,6 @@ export {
 } from './server/listener.ts';
 export type { Profile } from './server/user.ts';
 export type { IngestWebhook, IngestWebhookOptions } from './server/webhook.ts';
-export type { Session } from './sessions/token.ts';
-export { type ReadSessionOptions, readSession } from './sessions/token.ts';
 export { BodyNotJson } from './stripe/parse-event.ts';
 export { SignatureInvalid } from './stripe/signature.ts';
 

@@ -11,6 +11,13 @@ import {
 } from './access/team-access.ts';
 import type { ApplicationId } from './application.ts';
 import {
+  type Feed,
+  type FeedCall,
+  type FeedOptions,
+  PlanChangeConsumers,
+  type PlanChangeHandler,
+} from './changes/plan-change-feed.ts';
+import {
   type CompleteCheckoutRequest,
   completeCheckout,
   syncCustomer,
@@ -18,21 +25,16 @@ import {
 import { type Config, describeDatabase, weakSecrets } from './config/config.ts';
 import { checkedTables } from './config/database.ts';
 import { problemText } from './config/environment.ts';
+import { connectToServer, type DatabaseServer, prepareDatabase } from './database/connect.ts';
+import { createRefusalsJob, RefusalCounts } from './health/refusals.ts';
 import { type Ingest, IngestPipeline } from './ingest/pipeline.ts';
+import { linksByMetadata } from './links/link-by-metadata.ts';
+import { createLinkJob } from './links/link-waiting.ts';
 import { FailedJobs } from './maintenance/failed-jobs.ts';
-import {
-  type Feed,
-  type FeedCall,
-  type FeedOptions,
-  PlanChangeConsumers,
-  type PlanChangeHandler,
-} from './maintenance/plan-change-feed.ts';
-import { createRefusalsJob, RefusalCounts } from './maintenance/refusals.ts';
 import { type MaintenanceMode, openMaintenance } from './maintenance/worker.ts';
 import type { GaugeSources } from './metrics/gauges.ts';
 import type { Exposition } from './metrics/metrics.ts';
 import { formSecretOf, type OperateContext } from './operate/context.ts';
-import { connectToServer, type DatabaseServer, prepareDatabase } from './postgres/connect.ts';
 import { checkWritable, type Query } from './postgres/database.ts';
 import type { DatabasePool } from './postgres/database-pool.ts';
 import { checkSchema } from './postgres/migrate.ts';
@@ -204,8 +206,10 @@ export async function openService(options: InstepOptions): Promise<Service> {
   const stripeApi = { ...config.stripeApi, instrumentation };
   const api = createStripeApi(stripeApi);
   const ingesting = { database, api, logger, planSelection, keepsPaused, linkByMetadata, keyMode };
+  const linking = { database, logger, key: linkByMetadata, keyMode, deadlineMs: timeoutMs };
   const pipeline = new IngestPipeline({
     ...ingesting,
+    onUnlinked: linksByMetadata(linking),
     maxQueued: config.maxQueuedEvents,
     timeoutMs,
     instrumentation,
@@ -228,6 +232,10 @@ export async function openService(options: InstepOptions): Promise<Service> {
     if (mode === 'off') return [refusalsJob];
     const { createJobs } = await import('./maintenance/jobs.ts');
     const jobs = [...createJobs({ ...context, failedJobs }, config), refusalsJob];
+    if (linkByMetadata !== null) {
+      const links = { database, settle, logger, keyMode, key: linkByMetadata };
+      jobs.push(createLinkJob(links, randomUUID()));
+    }
     // On demand, nothing tells when the app stops.
     if (mode === 'background') {
       const run = () => reportOtherPolicy(query, config.accessPolicy);

@@ -7,3 +7,4 @@ export {
   type Settle,
 } from 'instep/src/ingest/pipeline.ts';
 export type { IngestResult, ReceivedEvent } from 'instep/src/ingest/received-event.ts';
+export { linksByMetadata } from 'instep/src/links/link-by-metadata.ts';

@@ -1,6 +1,11 @@
 import { createLogger } from 'instep';
 import type { Database } from '../internals/database.ts';
-import { type Ingest, IngestPipeline, type IngestPipelineOptions } from '../internals/ingest.ts';
+import {
+  type Ingest,
+  IngestPipeline,
+  type IngestPipelineOptions,
+  linksByMetadata,
+} from '../internals/ingest.ts';
 
 type Retrieve = (productId: string) => Promise<string | null>;
 
@@ -26,5 +31,9 @@ export function openPipeline(
   linkByMetadata: string | null = null,
 ): Ingest {
   const api = { retrieveProductName: retrieve };
-  return openWholePipeline(database, { api, linkByMetadata }).ingest;
+  const onUnlinked = linksByMetadata({
+    ...{ database, logger: createLogger('silent'), keyMode: null },
+    ...{ key: linkByMetadata, deadlineMs: 60_000 },
+  });
+  return openWholePipeline(database, { api, onUnlinked }).ingest;
 }

@@ -13,6 +13,16 @@ export abstract class InstepError extends Error {
   }
 }
 
+/** An error with one of several codes. */
+export abstract class CodedError<Code extends string> extends InstepError {
+  readonly code: Code;
+
+  constructor(code: Code, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
 const MAX_TEXT_LENGTH = 4_000;
 
 /**

@@ -3,6 +3,8 @@
 
 import { hash } from 'node:crypto';
 import { retry, withDeadline } from 'instep-engine';
+import { checkConsumerName } from '../changes/consumers.ts';
+import type { Feed, FeedOptions, PlanChangeHandler } from '../changes/plan-change-feed.ts';
 import { type Environment, readConfig, withoutProfile } from '../config/config.ts';
 import {
   type HandlerMethods,
@@ -11,8 +13,6 @@ import {
   openService,
   type Service,
 } from '../instep.ts';
-import { checkConsumerName } from '../maintenance/consumers.ts';
-import type { Feed, FeedOptions, PlanChangeHandler } from '../maintenance/plan-change-feed.ts';
 import type { OperateContext } from '../operate/context.ts';
 import { createLogger, type Logger, limitLines } from '../runtime/logging.ts';
 import { createFetchHandler } from '../server/fetch-handler.ts';

@@ -1,11 +1,18 @@
 // What an app calls when a customer returns from a checkout, and to sync a customer: one question to Stripe, whose answer
 // becomes the team's link and its plan.
 
-import { abortAfter, DeadlineExceeded, type JsonObject, withDeadline } from 'instep-engine';
+import {
+  abortAfter,
+  CodedError,
+  DeadlineExceeded,
+  type JsonObject,
+  withDeadline,
+} from 'instep-engine';
 import * as v from 'valibot';
 import { readAccess, type TeamAccess } from '../access/team-access.ts';
 import type { ApplicationId } from '../application.ts';
 import { readEvents } from '../event-log/event-rows.ts';
+import { linkWhenFree } from '../ingest/link.ts';
 import { requestSubscriptions } from '../maintenance/questions.ts';
 import type { ReconciliationIssue } from '../maintenance/reconcile/drift.ts';
 import { listCustomer } from '../maintenance/reconcile/listed-subscriptions.ts';
@@ -14,7 +21,6 @@ import { reconcileSubscribed, snapshotOf } from '../maintenance/reconcile/reconc
 import { readStates } from '../postgres/statements/customers.ts';
 import type { LinkRefusal } from '../postgres/statements/lock-teams.ts';
 import { isIdOfAnother, readTeam, readTeamsOf, type Team } from '../postgres/statements/teams.ts';
-import { CodedError } from '../runtime/errors.ts';
 import type { StripeApi } from '../stripe/api.ts';
 import { lastShownSecond } from '../stripe/api-call.ts';
 import { StripeApiFailed } from '../stripe/api-failure.ts';
@@ -96,11 +102,10 @@ async function complete(
   if (team === null) throw new SyncFailed('NOT_FOUND', 'there is no such team');
   await checkMetadata(services, metadataOfBoth, team.id);
   if (team.customerId !== customerId || !(await isCurrent(listed, services))) {
-    const linking = { linkToTeamId: team.id, changeCause: 'snapshot' } as const;
-    const [result] = await services.ingest(
-      snapshots.map((snapshot) => ({ ...snapshot, ...linking })),
-    );
-    if (result?.linkRefusal !== undefined) throw refused(result.linkRefusal, team, customerId);
+    const linked = await linkWhenFree(services.database, { teamId, customerId }, DEADLINE_MS);
+    if (linked !== 'linked') throw refused(linked, team, customerId);
+    const changeCause = 'snapshot' as const;
+    await services.ingest(snapshots.map((snapshot) => ({ ...snapshot, changeCause })));
   }
   // The events that arrived before the customer had a team, as maintenance would within seconds.
   await services.settle(customerId);

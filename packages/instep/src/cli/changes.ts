@@ -10,7 +10,7 @@ import {
   type FeedStart,
   findConsumers,
   readPlanChanges,
-} from '../maintenance/consumers.ts';
+} from '../changes/consumers.ts';
 import type { OperateContext } from '../operate/context.ts';
 import { performOne } from '../operate/perform.ts';
 import type { PlanChange } from '../postgres/statements/plan-changes.ts';

@@ -3,11 +3,10 @@
 
 import { once } from 'node:events';
 import { stripVTControlCharacters, styleText } from 'node:util';
-import { CONTRACT_FIELDS, type Plan } from 'instep-engine';
-import { CodedError, type InstepErrorCode } from '../runtime/errors.ts';
+import { CONTRACT_FIELDS, CodedError, type Plan } from 'instep-engine';
 
 /** A command has not done what was asked. docs/errors.md has the cause and remedy of each code. */
-export class CommandFailed extends CodedError<InstepErrorCode> {}
+export class CommandFailed extends CodedError<string> {}
 
 /** A command's result. */
 export type Data = Readonly<Record<string, string | number | boolean | Date | null>>;

@@ -7,9 +7,9 @@ import {
   type DatabaseServer,
   type PrepareOptions,
   prepareDatabase,
-} from '../postgres/connect.ts';
+} from '../database/connect.ts';
+import { importEmbeddedPostgres } from '../database/embedded-postgres.ts';
 import type { Database } from '../postgres/database.ts';
-import { importEmbeddedPostgres } from '../postgres/embedded-postgres.ts';
 import { printMessage } from './output.ts';
 
 const STATEMENT_TIMEOUT_MS = 10_000;

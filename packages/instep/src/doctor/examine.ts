@@ -14,12 +14,12 @@ import {
   weakSecrets,
 } from '../config/config.ts';
 import { problemText } from '../config/environment.ts';
+import { connectToServer } from '../database/connect.ts';
+import { importEmbeddedPostgres } from '../database/embedded-postgres.ts';
 import { ADVICE, issueText } from '../health/issue-text.ts';
 import type { Issue } from '../health/issues.ts';
 import { reportHealth } from '../operate/health.ts';
-import { connectToServer } from '../postgres/connect.ts';
 import type { Database } from '../postgres/database.ts';
-import { importEmbeddedPostgres } from '../postgres/embedded-postgres.ts';
 import type { WantedTables } from '../postgres/tables/application-tables.ts';
 import { recognizeTables } from '../postgres/tables/recognize-tables.ts';
 import { counted, durationText } from '../runtime/amounts.ts';

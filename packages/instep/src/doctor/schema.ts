@@ -1,7 +1,7 @@
 // The checks of the app's tables and of the schema `instep`. examine.ts calls them.
 
+import { isAccessViewCurrent } from '../access/access-view.ts';
 import { policyText, readPolicy } from '../access/team-access.ts';
-import { isAccessViewCurrent } from '../postgres/access-view.ts';
 import type { Query } from '../postgres/database.ts';
 import { checkSchema, SchemaMismatch } from '../postgres/migrate.ts';
 import { onlyRow } from '../postgres/statement.ts';

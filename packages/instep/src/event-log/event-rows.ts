@@ -2,7 +2,6 @@
 // without an index of their own. search.ts calls them, replay.ts, and operate/.
 
 import type { LoggedEvent, LoggedOutcome } from 'instep-engine';
-import { MAX_COUNTED_PARKED } from '../health/figures.ts';
 import type { Query } from '../postgres/database.ts';
 import { LOGGED_EVENT_COLUMNS } from '../postgres/statements/events.ts';
 
@@ -13,6 +12,9 @@ export type EventRow = LoggedEvent & {
   readonly createdAtMs: number | null;
   readonly deliveries: number;
 };
+
+/** The maximum number of parked events that are counted or examined one by one. */
+export const MAX_COUNTED_PARKED = 10_000;
 
 const EVENT_ROW = `
   ${LOGGED_EVENT_COLUMNS},

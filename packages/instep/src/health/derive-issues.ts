@@ -1,13 +1,13 @@
 // What is wrong with the service, derived from its state without I/O, and what that amounts to. operate/health.ts
 // reads the state and calls it.
 
+import type { FailedJob } from '../maintenance/failed-jobs.ts';
 import { type EventOrigin, type Mode, mismatchOf } from '../stripe/key-kind.ts';
 import type { Figures } from './figures.ts';
 import {
   bySeverity,
   type Compared,
   type ConsumerProgress,
-  type FailedJob,
   ISSUES,
   type Issue,
   type IssueCounts,

@@ -1,6 +1,7 @@
 // The figures of the event log from which issues follow: what waits, and when something arrived last.
 // operate/health.ts reads them for the overview, the doctor and the metrics.
 
+import { MAX_COUNTED_PARKED } from '../event-log/event-rows.ts';
 import type { Query } from '../postgres/database.ts';
 import { onlyRow } from '../postgres/statement.ts';
 import { isDismissed } from '../postgres/statements/events.ts';
@@ -27,9 +28,6 @@ export type Figures = {
   /** Whether commits wait for a standby, and none is connected. */
   readonly isStandbyMissing: boolean;
 };
-
-/** The maximum number of parked events that are counted or examined one by one. */
-export const MAX_COUNTED_PARKED = 10_000;
 
 const READ_HEALTH = `
       with newest as materialized (

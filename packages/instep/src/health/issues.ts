@@ -1,6 +1,7 @@
 // The list of everything that can be wrong: codes, severities, remedies and evidence. Who finds, counts, shows or
 // filters by issues reads it from here.
 
+import type { FailedJob } from '../maintenance/failed-jobs.ts';
 import { ISSUE_CAUSES, type IssueCause } from '../postgres/statements/issues.ts';
 import type { Mode } from '../stripe/key-kind.ts';
 
@@ -132,16 +133,6 @@ export type RefusalKind = 'deliveries' | 'sessions';
 
 /** Deliveries or session cookies that were refused, because their signature is of another secret, and since when. */
 export type Refusals = { readonly refused: number; readonly sinceMs: number };
-
-/** A job whose last run failed, and when it is tried again. Times are in milliseconds since 1970. */
-export type FailedJob = {
-  readonly job: string;
-  /** The code of the error; `other` for an unexpected one. */
-  readonly code: string;
-  /** The first of the failures in a row. */
-  readonly sinceMs: number;
-  readonly attemptAtMs: number;
-};
 
 /** How far a consumer of changes of plans is. */
 export type ConsumerProgress = {

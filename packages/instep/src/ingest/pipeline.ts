@@ -24,12 +24,9 @@ import {
 import { readTeamsOf } from '../postgres/statements/teams.ts';
 import { type Instrumentation, NO_INSTRUMENTATION } from '../runtime/instrumentation.ts';
 import type { Logger } from '../runtime/logging.ts';
-import { Turns } from '../runtime/turns.ts';
 import type { StripeApi } from '../stripe/api.ts';
-import type { Mode } from '../stripe/key-kind.ts';
 import { isId, parseLogged } from '../stripe/parse-event.ts';
 import { createNameLookup, type NameOf } from '../stripe/product-names.ts';
-import { linkNamedTeam, linkWhenFree } from './link-by-metadata.ts';
 import type { IngestResult, ReceivedEvent } from './received-event.ts';
 import { RefusedPlans } from './refused-plans.ts';
 
@@ -45,10 +42,8 @@ export type IngestPipelineOptions = {
   readonly planSelection: PlanSelection;
   /** Whether a paused subscription keeps access; not by default. */
   readonly keepsPaused?: boolean;
-  /** The key of a subscription's metadata by which a customer without a team is linked. None by default. */
-  readonly linkByMetadata?: string | null | undefined;
-  /** The mode of the API key: the events of another one link no team. `null`: unknown. */
-  readonly keyMode?: Mode | null;
+  /** Can give the customer of an event that is stored a team, if it has none. Resolves with whether it did. */
+  readonly onUnlinked?: (event: ReceivedEvent) => Promise<boolean>;
   readonly maxQueued: number;
   /** How long an event can wait for a batch, or for a team that another transaction has locked. */
   readonly timeoutMs?: number;
@@ -58,9 +53,6 @@ export type IngestPipelineOptions = {
 /** For callers without a deadline of their own. */
 const DEFAULT_TIMEOUT_MS = 60_000;
 
-/** So that many links leave connections for the profiles. */
-const LINKS_AT_ONCE = 2;
-
 /** The pipeline into a database. Product names come from there and from Stripe's API. */
 export class IngestPipeline {
   /** Looks up the names of products. */
@@ -69,9 +61,6 @@ export class IngestPipeline {
   #instrumentation: Instrumentation;
   #refusedPlans: RefusedPlans;
   #log: EventLog;
-  /** The database for links. */
-  #linking: Pick<Database, 'transaction'>;
-  #deadlineMs: number;
   /** What could not be written, by customer. */
   #failed = new Map<string, CustomerDecision>();
 
@@ -89,13 +78,10 @@ export class IngestPipeline {
         logger.warn({ productId, err }, 'product name lookup failed'),
     });
     this.#refusedPlans = new RefusedPlans(database.query);
-    const turns = new Turns(LINKS_AT_ONCE);
-    this.#linking = { transaction: (work) => turns.run(() => database.transaction(work)) };
-    this.#deadlineMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
     this.#log = new EventLog({
       ...{ database, planSelection, keepsPaused, maxQueued, parse: parseLogged },
       findTeams: database.findTeams,
-      deadlineMs: this.#deadlineMs,
+      deadlineMs: options.timeoutMs ?? DEFAULT_TIMEOUT_MS,
       onBlocked: ({ eventId }) => logger.debug({ eventId }, 'waiting to be tried again'),
       onAttempt: (queue, size, tookMs) => this.#instrumentation.batchEnded(queue, size, tookMs),
       onNameRefused: ({ eventId }, err) =>
@@ -167,29 +153,13 @@ export class IngestPipeline {
   }
 
   async #store(event: ReceivedEvent): Promise<IngestResult> {
-    const { linkToTeamId } = event;
-    if (linkToTeamId !== undefined && event.kind !== 'unreadable') {
-      const { customerId } = event.subscription;
-      const link = { teamId: linkToTeamId, customerId };
-      const linked = await linkWhenFree(this.#linking, link, this.#deadlineMs);
-      if (linked !== 'linked') return { outcome: 'stale', teamIds: [], linkRefusal: linked };
-    }
     const [result] = await this.#log.ingest([event]);
     if (result === undefined) throw new RangeError('an event has no result');
-    const isLinked = result.teamIds.length === 0 && (await this.#linkByMetadata(event));
-    if (!isLinked) return await this.#resultOf(result);
+    const isLinked = result.teamIds.length === 0 && (await this.#options.onUnlinked?.(event));
+    if (isLinked !== true) return await this.#resultOf(result);
     // Now that its customer has a team, the event that was parked gets its outcome, if another instance did not settle it.
     const [again = result] = await this.#log.ingest([{ ...event, source: 'log' }]);
     return await this.#resultOf({ ...again, outcome: again.loggedOutcome });
-  }
-
-  async #linkByMetadata(event: ReceivedEvent): Promise<boolean> {
-    const { logger, linkByMetadata: key = null, keyMode = null } = this.#options;
-    if (key === null || event.kind === 'unreadable') return false;
-    const origin = event.kind === 'readable' ? event.origin : undefined;
-    const [database, deadlineMs] = [this.#linking, this.#deadlineMs];
-    const options = { database, logger, key, keyMode, deadlineMs };
-    return await linkNamedTeam({ ...event, origin }, options);
   }
 
   /** @returns with ids as the application's table has them */
@@ -241,12 +211,7 @@ export class IngestPipeline {
     if (keptTeamIds !== undefined) {
       logger.warn({ ...line, keptTeamIds }, 'team row kept: the application wrote it');
     }
-    if (result.linkRefusal !== undefined) {
-      logger.warn(
-        { ...line, linkToTeamId: event.linkToTeamId, linkRefusal: result.linkRefusal },
-        'team not linked',
-      );
-    } else if (outcome === 'parked' || (isDeliveredSnapshot(event) && teamIds.length === 0)) {
+    if (outcome === 'parked' || (isDeliveredSnapshot(event) && teamIds.length === 0)) {
       logger.error({ ...line, ...stored }, 'team not found');
     } else if (event.kind === 'unreadable') {
       logger.error({ ...line, problem: event.problem }, 'event unreadable');

@@ -8,15 +8,12 @@ import type {
   LoggedOutcome,
 } from 'instep-engine';
 import type { ApplicationId } from '../application.ts';
-import type { LinkRefusal } from '../postgres/statements/lock-teams.ts';
 import type { ReadableEvent, UnreadableEvent } from '../stripe/parse-event.ts';
 import type { SnapshotEvent } from '../stripe/subscription-snapshot.ts';
 
 /** An event for the ingest pipeline. */
 export type ReceivedEvent = (ReadableEvent | UnreadableEvent | SnapshotEvent) &
   Pick<EngineEvent, 'body' | 'receivedAtMs' | 'source'> & {
-    /** The id of the team of a completed checkout. It is linked to the event's customer first, if neither has another one. */
-    readonly linkToTeamId?: ApplicationId;
     /** The cause of the changes that it makes, if that is not the event or the snapshot itself. */
     readonly changeCause?: ChangeCause;
     /** The operator who processes it. */
@@ -32,6 +29,4 @@ export type IngestResult = Pick<EngineResult, 'outcome'> & {
   readonly teamIds: readonly ApplicationId[];
   /** The teams whose plan stays, because the application wrote it and nothing contradicts it. */
   readonly keptTeamIds?: readonly ApplicationId[];
-  /** Why `linkToTeamId` was not linked. The event has then changed nothing, and is not in the log. */
-  readonly linkRefusal?: LinkRefusal;
 };

@@ -1,9 +1,18 @@
 // Which jobs fail: `worker.ts` stores it, and the health reads it.
 
 import { DatabaseUnavailable, InstepError } from 'instep-engine';
-import type { FailedJob } from '../health/issues.ts';
 import type { Query } from '../postgres/database.ts';
 import type { Logger } from '../runtime/logging.ts';
+
+/** A job whose last run failed, and when it is tried again. Times are in milliseconds since 1970. */
+export type FailedJob = {
+  readonly job: string;
+  /** The code of the error; `other` for an unexpected one. */
+  readonly code: string;
+  /** The first of the failures in a row. */
+  readonly sinceMs: number;
+  readonly attemptAtMs: number;
+};
 
 /** Stores which jobs of this process fail, for whoever looks at the health, in any process. */
 export class FailedJobs {

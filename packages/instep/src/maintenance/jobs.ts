@@ -1,6 +1,5 @@
 // The list of all jobs that find and repair what is out of sync. `instep.ts` loads it when the first of them runs.
 
-import type { Config } from '../config/config.ts';
 import { deleteDismissedEvents, dismissParkedEvents } from '../event-log/dismiss.ts';
 import { pruneCustomers, pruneLog } from '../event-log/prune.ts';
 import type { Query } from '../postgres/database.ts';
@@ -19,7 +18,6 @@ import {
 import { createCatchUpJob } from './catch-up.ts';
 import type { FailedJobs } from './failed-jobs.ts';
 import { type LeasedRun, READS_ALL_TEAMS, withLease } from './lease.ts';
-import { linkWaiting } from './link-by-metadata.ts';
 import {
   createSettleJob,
   readCustomersOfOtherRules,
@@ -32,10 +30,13 @@ import { createComparison, createReconcileJob, hasCompared } from './reconcile/r
 import { limitRate } from './stripe-calls.ts';
 import type { Job } from './worker.ts';
 
-type Settings = Pick<
-  Config,
-  'catchUpIntervalMs' | 'reconcileIntervalMs' | 'eventRetentionMs' | 'planHistoryRetentionMs'
->;
+/** Null: never. */
+type Settings = {
+  readonly catchUpIntervalMs: number | null;
+  readonly reconcileIntervalMs: number | null;
+  readonly eventRetentionMs: number | null;
+  readonly planHistoryRetentionMs: number | null;
+};
 
 /** As in a lease. */
 type Due = { dueAfterMs: number; leaseMs?: number };
@@ -57,7 +58,6 @@ export function createJobs(
     now,
     nonce,
   } = services;
-  const { linkByMetadata = null, keyMode = null } = services;
   const { query } = database;
   const holder = nonce();
   const api = limitRate(services.api, query);
@@ -117,20 +117,6 @@ export function createJobs(
         inTurn: inTurn('access-rules', { dueAfterMs: 2_000 }),
       }),
     },
-    ...(linkByMetadata === null
-      ? []
-      : [
-          {
-            name: 'link-by-metadata',
-            intervalMs: 1_000,
-            async run(signal: AbortSignal) {
-              const linking = { database, settle, logger, keyMode, key: linkByMetadata };
-              await inTurn('link-by-metadata', { dueAfterMs: 60_000 })((run) =>
-                linkWaiting(run, linking, signal),
-              );
-            },
-          },
-        ]),
     {
       name: 'plan-names',
       intervalMs: 5_000,

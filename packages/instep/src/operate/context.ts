@@ -14,9 +14,10 @@ import {
   readLinkByMetadata,
   readPlanSelection,
 } from '../config/config.ts';
+import { connectToServer, type DatabaseServer, prepareDatabase } from '../database/connect.ts';
 import type { IssueCode } from '../health/issues.ts';
 import { type Ingest, IngestPipeline, type Settle } from '../ingest/pipeline.ts';
-import { connectToServer, type DatabaseServer, prepareDatabase } from '../postgres/connect.ts';
+import { linksByMetadata } from '../links/link-by-metadata.ts';
 import type { Database } from '../postgres/database.ts';
 import { checkSchema } from '../postgres/migrate.ts';
 import { createLogger, type Logger } from '../runtime/logging.ts';
@@ -212,6 +213,9 @@ type ContextOptions = Pick<
 /** More events than an operator replays at once. */
 const MAX_QUEUED = 100_000;
 
+/** For a team that another transaction has locked. */
+const LINK_DEADLINE_MS = 60_000;
+
 async function refuse(): Promise<never> {
   throw new ConfigInvalid([{ variable: 'STRIPE_SECRET_KEY', problem: 'is not set', remedy: null }]);
 }
@@ -231,7 +235,15 @@ export function createContext({ stripeApi, ...given }: ContextOptions): OperateC
   const services = { now: Date.now, close: async () => undefined, ...given };
   const api = stripeApi === null ? WITHOUT_STRIPE : createStripeApi(stripeApi);
   const keyMode = stripeApi === null ? null : keyKindOf(stripeApi.secretKey).mode;
-  const pipeline = new IngestPipeline({ ...services, api, keyMode, maxQueued: MAX_QUEUED });
+  const { database, logger, linkByMetadata: key } = services;
+  const onUnlinked = linksByMetadata({
+    database,
+    logger,
+    key,
+    keyMode,
+    deadlineMs: LINK_DEADLINE_MS,
+  });
+  const pipeline = new IngestPipeline({ ...services, api, onUnlinked, maxQueued: MAX_QUEUED });
   const { ingest, settle, nameOf } = pipeline;
   const clockMs = () => performance.now();
   const nonce = randomUUID;

@@ -2,9 +2,9 @@
 // is stored or can be derived. The console's list calls it, and health.ts for the numbers.
 
 import type { Plan } from 'instep-engine';
-import { type EventRow, readEventsAt } from '../event-log/event-rows.ts';
+import { type EventRow, MAX_COUNTED_PARKED, readEventsAt } from '../event-log/event-rows.ts';
 import { type Reason, whyUnreadable } from '../event-log/explain.ts';
-import { type Figures, MAX_COUNTED_PARKED, readFigures } from '../health/figures.ts';
+import { type Figures, readFigures } from '../health/figures.ts';
 import {
   CODE_OF_CAUSE,
   COMPARISON_ISSUES,

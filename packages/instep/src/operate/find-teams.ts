@@ -2,8 +2,8 @@
 // `findCustomers`. The console's lists and search call it, `instep team list`, and actions.ts for a team's name.
 
 import type { ApplicationId } from '../application.ts';
+import type { DatabaseContext } from '../changes/consumers.ts';
 import { HAS_ISSUE, TEAM_ISSUES, type TeamIssueCode } from '../health/issues.ts';
-import type { DatabaseContext } from '../maintenance/consumers.ts';
 import type { Query } from '../postgres/database.ts';
 import {
   type Examined,

@@ -25,16 +25,25 @@ export {
   type SubscriptionEvent as ParsedEvent,
 } from 'instep-engine';
 export type { ApplicationId } from '../application.ts';
+export {
+  acknowledgeChanges,
+  type ConsumerState,
+  type FeedStart,
+  findConsumers,
+  type NewChangesRequest,
+  readPlanChanges,
+} from '../changes/consumers.ts';
 export type { CheckoutOf, CompleteCheckoutRequest } from '../checkout/checkout.ts';
 export { type Environment, type NamedToken, ROLES, type Role } from '../config/config.ts';
 export type { EventFilter, EventRow, SortOrder } from '../event-log/event-rows.ts';
+export { MAX_COUNTED_PARKED } from '../event-log/event-rows.ts';
 export type { EventReference, Explanation, PlanStep, Reason } from '../event-log/explain.ts';
 export { type ReasonPart, reasonParts, reasonText } from '../event-log/reason-text.ts';
 export type { Difference, RebuildFailure } from '../event-log/rebuild.ts';
 export type { Replayed, ReplayOutcomes } from '../event-log/replay.ts';
 export type { PageOfEvents } from '../event-log/search.ts';
 export type { Verdict } from '../health/derive-issues.ts';
-export { type Figures, MAX_COUNTED_PARKED } from '../health/figures.ts';
+export type { Figures } from '../health/figures.ts';
 export { ADVICE, issueText } from '../health/issue-text.ts';
 export {
   type Compared,
@@ -42,7 +51,6 @@ export {
   type Concern,
   type ConsumerProgress,
   type Evidence,
-  type FailedJob,
   ISSUES,
   type Issue,
   type IssueCode,
@@ -57,14 +65,7 @@ export {
   TEAM_ISSUES,
   type TeamIssueCode,
 } from '../health/issues.ts';
-export {
-  acknowledgeChanges,
-  type ConsumerState,
-  type FeedStart,
-  findConsumers,
-  type NewChangesRequest,
-  readPlanChanges,
-} from '../maintenance/consumers.ts';
+export type { FailedJob } from '../maintenance/failed-jobs.ts';
 export type {
   DriftCause,
   DriftIssue,
@@ -84,7 +85,6 @@ export {
   durationText,
   parseTimeSince,
 } from '../runtime/amounts.ts';
-export type { InstepErrorCode } from '../runtime/errors.ts';
 export { createLogger, type Logger } from '../runtime/logging.ts';
 export type { EventOrigin, Mode } from '../stripe/key-kind.ts';
 export {

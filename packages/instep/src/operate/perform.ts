@@ -3,6 +3,7 @@
 import type { InstepError } from 'instep-engine';
 import { readAccess, type TeamAccess } from '../access/team-access.ts';
 import type { ApplicationId } from '../application.ts';
+import { removeConsumer, replayChange } from '../changes/consumers.ts';
 import {
   type CompleteCheckoutRequest,
   completeCheckout,
@@ -15,7 +16,6 @@ import { type Difference, type RebuildFailure, rebuild } from '../event-log/rebu
 import { pseudonymsWith, redactEvents } from '../event-log/redact.ts';
 import { countOutcomes, type Replayed, replayEvents } from '../event-log/replay.ts';
 import type { Ingest, Settle } from '../ingest/pipeline.ts';
-import { removeConsumer, replayChange } from '../maintenance/consumers.ts';
 import type { ReconciliationIssue } from '../maintenance/reconcile/drift.ts';
 import { reconcile, reconcileCustomer } from '../maintenance/reconcile/reconcile.ts';
 import { limitRate } from '../maintenance/stripe-calls.ts';

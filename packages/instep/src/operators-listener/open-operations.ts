@@ -4,6 +4,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AccessPolicy, Config, NamedToken } from '../config/config.ts';
+import type { DatabaseServer } from '../database/connect.ts';
 import type { Exposition } from '../metrics/metrics.ts';
 import {
   type ConsoleHandler,
@@ -13,7 +14,6 @@ import {
   type OperateContext,
   type TokenVerdict,
 } from '../operate/context.ts';
-import type { DatabaseServer } from '../postgres/connect.ts';
 import type { Logger } from '../runtime/logging.ts';
 import { limitLines } from '../runtime/logging.ts';
 import { isSameSecret } from '../server/http-message.ts';

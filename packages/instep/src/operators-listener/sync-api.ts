@@ -2,7 +2,7 @@
 
 import { InstepError } from 'instep-engine';
 import * as v from 'valibot';
-import { acknowledgeChanges, readPlanChanges } from '../maintenance/consumers.ts';
+import { acknowledgeChanges, readPlanChanges } from '../changes/consumers.ts';
 import type { OperateContext, Operator } from '../operate/context.ts';
 import { performForTeam } from '../operate/perform.ts';
 import {

@@ -1,8 +1,7 @@
 // Runs the migrations of migrations.ts, and says whether a schema is the one of this program. connect.ts migrates; the
 // server and the commands check.
 
-import { InstepError, retry, sqlState } from 'instep-engine';
-import { CodedError } from '../runtime/errors.ts';
+import { CodedError, InstepError, retry, sqlState } from 'instep-engine';
 import type { Database, Query } from './database.ts';
 import { MIGRATIONS, type Migration, newestVersion } from './migrations.ts';
 

@@ -7,12 +7,12 @@ import type { Command } from 'commander';
 import { isSamePlan, NO_PLAN, type Plan } from 'instep-engine';
 import type { ApplicationId } from '../../application.ts';
 import { type Config, ConfigInvalid, readConfig } from '../../config/config.ts';
+import { connectToServer, emptyDatabase } from '../../database/connect.ts';
 import { openService } from '../../instep.ts';
 import {
   OPERATIONS_DEADLINE_MS,
   openOperations,
 } from '../../operators-listener/open-operations.ts';
-import { connectToServer, emptyDatabase } from '../../postgres/connect.ts';
 import type { Query } from '../../postgres/database.ts';
 import { addTeam, readTeam } from '../../postgres/statements/teams.ts';
 import { addUser } from '../../postgres/statements/users.ts';

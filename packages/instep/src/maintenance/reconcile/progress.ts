@@ -1,10 +1,10 @@
 // What a reconciliation is given, what it counts, and how far it is, as stored while one is interrupted.
 
 import type { ActingOperator, PlanSelection } from 'instep-engine';
+import { CodedError } from 'instep-engine';
 import * as v from 'valibot';
 import type { Ingest, Settle } from '../../ingest/pipeline.ts';
 import type { Database } from '../../postgres/database.ts';
-import { CodedError } from '../../runtime/errors.ts';
 import type { Logger } from '../../runtime/logging.ts';
 import type { StripeApi } from '../../stripe/api.ts';
 import type { Mode } from '../../stripe/key-kind.ts';

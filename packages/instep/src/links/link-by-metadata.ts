@@ -1,19 +1,13 @@
-// Links customers to teams, each in a transaction of its own. LINK_BY_METADATA: a customer without a team is linked to the
-// team that the metadata of its subscription names, if that has no customer, by pipeline.ts when an event arrives, and by a
-// job of maintenance if it waited.
+// LINK_BY_METADATA: a customer without a team is linked to the team that the metadata of its subscription names, if that has
+// no customer, when an event arrives, and by a job of maintenance if it waited.
 
-import {
-  canOthersSucceed,
-  DatabaseBusy,
-  DeadlineExceeded,
-  effectOf,
-  type JsonObject,
-  pause,
-} from 'instep-engine';
+import { canOthersSucceed, DatabaseBusy, effectOf, type JsonObject } from 'instep-engine';
 import type { ApplicationId } from '../application.ts';
-import type { Database } from '../postgres/database.ts';
-import { type LinkRefusal, linkAvailableTeam } from '../postgres/statements/lock-teams.ts';
+import { linkWhenFree } from '../ingest/link.ts';
+import type { ReceivedEvent } from '../ingest/received-event.ts';
+import type { Database, Query } from '../postgres/database.ts';
 import type { Logger } from '../runtime/logging.ts';
+import { Turns } from '../runtime/turns.ts';
 import { type EventOrigin, type Mode, mismatchOf } from '../stripe/key-kind.ts';
 import { teamNamedIn } from '../stripe/subscription-facts.ts';
 
@@ -36,36 +30,27 @@ export type NamingEvent = {
   readonly origin: EventOrigin | undefined;
 };
 
-/** Another transaction that links the same customer or team is over soon. */
-const PAUSE_MS = 20;
+/** So that many links leave connections for the profiles. */
+const LINKS_AT_ONCE = 2;
 
-/**
- * Links a team without a customer to a customer without a team. A crash before the customer's plan is written leaves an
- * empty team, which is settled.
- *
- * @throws DatabaseRefused when the application refuses the link; DatabaseBusy after the deadline
- */
-export async function linkWhenFree(
-  database: Pick<Database, 'transaction'>,
-  { teamId, customerId }: { readonly teamId: ApplicationId; readonly customerId: string },
-  deadlineMs: number,
-): Promise<'linked' | LinkRefusal> {
-  const startedAtMs = performance.now();
-  for (;;) {
-    try {
-      const result = await database.transaction((query) =>
-        linkAvailableTeam(query, teamId, customerId),
-      );
-      if (result !== 'locked') return result;
-    } catch (error) {
-      if (!(error instanceof DatabaseBusy)) throw error;
-    }
-    if (performance.now() - startedAtMs > deadlineMs) {
-      const cause = new DeadlineExceeded(deadlineMs);
-      throw new DatabaseBusy('another transaction has locked the team, or links it', { cause });
-    }
-    await pause(PAUSE_MS);
-  }
+/** Links the customers of arriving events, few at once; nobody without a key. */
+export function linksByMetadata({
+  database,
+  key,
+  ...options
+}: Omit<LinkOptions, 'key'> & { readonly key: string | null | undefined }): (
+  event: ReceivedEvent,
+) => Promise<boolean> {
+  const turns = new Turns(LINKS_AT_ONCE);
+  const inTurn = {
+    transaction: <Result>(work: (query: Query) => Promise<Result>) =>
+      turns.run(() => database.transaction(work)),
+  };
+  return async (event) => {
+    if (!key || event.kind === 'unreadable') return false;
+    const origin = event.kind === 'readable' ? event.origin : undefined;
+    return await linkNamedTeam({ ...event, origin }, { ...options, database: inTurn, key });
+  };
 }
 
 /**

@@ -2,6 +2,8 @@
 
 import { errorText, pause, withDeadline } from 'instep-engine';
 import type { ApplicationId } from '../application.ts';
+import { type LeasedRun, withLease } from '../maintenance/lease.ts';
+import { type Job, startMaintenance } from '../maintenance/worker.ts';
 import type { Database } from '../postgres/database.ts';
 import type { NamedStatement } from '../postgres/statement.ts';
 import { PLAN_CHANGE_COLUMNS, type PlanChange } from '../postgres/statements/plan-changes.ts';
@@ -16,8 +18,6 @@ import {
   readConsumer,
   readSettledId,
 } from './consumers.ts';
-import { type LeasedRun, withLease } from './lease.ts';
-import { type Job, startMaintenance } from './worker.ts';
 
 /** Is called with each change of a plan. If it throws or rejects, it is called again later. */
 export type PlanChangeHandler = (change: PlanChange) => unknown;

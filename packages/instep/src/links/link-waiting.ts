@@ -1,14 +1,15 @@
 // Links those to their teams who waited for one when LINK_BY_METADATA was set.
 
 import { type EventRow, readEvents } from '../event-log/event-rows.ts';
-import { type LinkOptions, linkNamedTeam } from '../ingest/link-by-metadata.ts';
 import type { Settle } from '../ingest/pipeline.ts';
+import { type LeasedRun, withLease } from '../maintenance/lease.ts';
+import type { Job } from '../maintenance/worker.ts';
 import type { Database, Query } from '../postgres/database.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { isAfter } from '../postgres/tables/id-from-text.ts';
 import { originOfBody } from '../stripe/key-kind.ts';
 import { parseLogged } from '../stripe/parse-event.ts';
-import type { LeasedRun } from './lease.ts';
+import { type LinkOptions, linkNamedTeam } from './link-by-metadata.ts';
 
 type JobOptions = Omit<LinkOptions, 'deadlineMs'> & {
   readonly database: Database;
@@ -18,8 +19,21 @@ type JobOptions = Omit<LinkOptions, 'deadlineMs'> & {
 /** A team that is locked for longer fails the job, which runs again. */
 const DEADLINE_MS = 5_000;
 
-/** Links those who wait, once for each value of the variable. */
-export async function linkWaiting(
+/** A job that links those who wait, once for each value of the variable. */
+export function createLinkJob(options: JobOptions, holder: string): Job {
+  const name = 'link-by-metadata';
+  const lease = { name, holder, dueAfterMs: 60_000 };
+  const { query } = options.database;
+  return {
+    name,
+    intervalMs: 1_000,
+    run: async (signal) => {
+      await withLease(query, lease, (run) => linkWaiting(run, options, signal));
+    },
+  };
+}
+
+async function linkWaiting(
   run: LeasedRun,
   { settle, ...options }: JobOptions,
   signal: AbortSignal,

@@ -1,22 +1,13 @@
 // Finds the database server that the configuration names, and brings its schema up to date. The server, the handlers
 // and the commands begin here.
 
-import { InstepError } from 'instep-engine';
-import { makeAccessView } from './access-view.ts';
-import { type Database, type DatabaseOptions, openDatabase } from './database.ts';
-import type { DatabasePool } from './database-pool.ts';
-import type { DatabaseAddress } from './database-url.ts';
+import { makeAccessView } from '../access/access-view.ts';
+import { type Database, type DatabaseOptions, openDatabase } from '../postgres/database.ts';
+import type { DatabasePool } from '../postgres/database-pool.ts';
+import type { DatabaseAddress } from '../postgres/database-url.ts';
+import { prepareSchema } from '../postgres/prepare.ts';
+import type { WantedTables } from '../postgres/tables/application-tables.ts';
 import { type EmbeddedPostgres, openEmbeddedPostgres } from './embedded-postgres.ts';
-import { migrate } from './migrate.ts';
-import { checkOwnSchema } from './own-schema.ts';
-import type { WantedTables } from './tables/application-tables.ts';
-import { findHiddenRows } from './tables/privileges.ts';
-import {
-  applicationTablesOf,
-  type Recognition,
-  recognizeTables,
-} from './tables/recognize-tables.ts';
-import { keptPlanName } from './tables/recognized-tables.ts';
 
 /** The database server in use: yours, the embedded one, or that of an app's pool. */
 export type DatabaseServer = {
@@ -88,7 +79,6 @@ const MIGRATION_TIMEOUT_MS = 60_000;
 
 export type PrepareOptions = {
   readonly onConnectionError: (error: Error) => void;
-  /** Policies that can hide rows are only a warning, because they can depend on anything. */
   readonly onWarning?: (message: string) => void;
   /**
    * Whether to create `users` and `teams` if neither exists. By default, only in the embedded database: in any
@@ -111,47 +101,11 @@ export async function prepareDatabase(
     statementTimeoutMs: MIGRATION_TIMEOUT_MS,
     onConnectionError,
   });
-  const { users, teams, profile } = server.tables;
-  // The application itself creates declared tables.
-  const canCreate = createsTables && users === undefined && teams === undefined;
-  let recognition: Recognition | undefined;
   try {
-    const ran = await migrate(database, {
-      createsTables: canCreate && profile === 'off' ? 'teams' : canCreate,
-      async verify(query) {
-        await checkOwnSchema(query);
-        recognition = await recognizeTables(query, server.tables);
-        applicationTablesOf(recognition);
-        const kept = recognition.teams && keptPlanName(recognition.teams);
-        if (kept) onWarning(`${kept.text}: as the owner, run ${kept.statement}`);
-        for (const { text, policy, bypass } of await findHiddenRows(query, recognition)) {
-          onWarning(`${text}: as the owner, run ${policy} or ${bypass}`);
-        }
-      },
-    });
-    const found = recognition;
-    await orWarn(
-      async () => found && (await makeAccessView(database, found)),
-      ({ message }) =>
-        onWarning(
-          `the view instep.team_access is missing or outdated (${message}): run \`instep migrate\` as the owner of the schema instep`,
-        ),
-    );
-    return ran;
+    const { tables } = server;
+    const makeViews = makeAccessView;
+    return await prepareSchema(database, { tables, createsTables, onWarning, makeViews });
   } finally {
     await database.close();
-  }
-}
-
-/** The endpoints work without it, so a role that can't do it is only a warning. */
-async function orWarn(
-  work: () => Promise<void>,
-  warn: (error: InstepError) => void,
-): Promise<void> {
-  try {
-    await work();
-  } catch (error) {
-    if (!(error instanceof InstepError)) throw error;
-    warn(error);
   }
 }

@@ -1,18 +1,12 @@
 // The interface of the package instep-embedded-postgres, which is optional, and its errors as ours. connect.ts opens
 // the database, the doctor looks at its files.
 
-import { codeOf } from 'instep-engine';
-import { CodedError, INSTEP_ERROR_CODES, type InstepErrorCode } from '../runtime/errors.ts';
+import { CodedError, codeOf } from 'instep-engine';
+import type { ServerConnection } from '../postgres/database-pool.ts';
 import { importOptional } from '../runtime/packages.ts';
-import type { ServerConnection } from './database-pool.ts';
-
-type EmbeddedPostgresCode = Extract<InstepErrorCode, `EMBEDDED_POSTGRES_${string}`>;
-
-const isEmbeddedPostgresCode = (code: InstepErrorCode): code is EmbeddedPostgresCode =>
-  code.startsWith('EMBEDDED_POSTGRES_');
 
 /** The embedded PostgreSQL is not installed, or can't be used; the message says what to do. */
-class EmbeddedPostgresFailed extends CodedError<EmbeddedPostgresCode> {}
+class EmbeddedPostgresFailed extends CodedError<string> {}
 
 /** A PostgreSQL server that all processes with the same data folder share. */
 export type EmbeddedPostgres = {
@@ -63,8 +57,8 @@ async function ours<Result>(work: Promise<Result>): Promise<Result> {
   try {
     return await work;
   } catch (cause) {
-    const code = INSTEP_ERROR_CODES.find((known) => known === codeOf(cause));
-    if (!code || !isEmbeddedPostgresCode(code) || !(cause instanceof Error)) throw cause;
+    const code = codeOf(cause);
+    if (!code?.startsWith('EMBEDDED_POSTGRES_') || !(cause instanceof Error)) throw cause;
     throw new EmbeddedPostgresFailed(code, cause.message, { cause });
   }
 }

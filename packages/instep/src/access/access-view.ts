@@ -9,10 +9,10 @@ import {
   STATUSES,
   statusesWithAccess,
 } from 'instep-engine';
-import type { Database, Query } from './database.ts';
-import { newestVersion } from './migrations.ts';
-import { onlyRow } from './statement.ts';
-import type { Recognition } from './tables/recognize-tables.ts';
+import type { Database, Query } from '../postgres/database.ts';
+import { newestVersion } from '../postgres/migrations.ts';
+import { onlyRow } from '../postgres/statement.ts';
+import type { Recognition } from '../postgres/tables/recognize-tables.ts';
 
 const list = (texts: readonly string[]) => texts.map((text) => `'${text}'`).join(', ');
 

@@ -1,7 +1,7 @@
 // The table of consumers: how far each of them has handled the changes of plans. `plan-change-feed.ts` calls it for the
 // handlers of an app; `operate/`, the commands and the HTTP API for all others.
 
-import { DatabaseUnavailable } from 'instep-engine';
+import { CodedError, DatabaseUnavailable } from 'instep-engine';
 import type { Database, Query } from '../postgres/database.ts';
 import { type NamedStatement, onlyRow } from '../postgres/statement.ts';
 import {
@@ -14,7 +14,6 @@ import {
 } from '../postgres/statements/plan-changes.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { writersHaveEnded } from '../postgres/writers.ts';
-import { CodedError } from '../runtime/errors.ts';
 
 /** Where a new consumer starts: with changes from now on, or with the oldest that is kept. */
 export type FeedStart = 'now' | 'beginning';
