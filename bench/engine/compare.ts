@@ -11,9 +11,9 @@ import { parseEvent } from 'instep/src/stripe/parse-event.ts';
 import {
   ENGINE_SCHEMA,
   EventLog,
+  type LogEvent,
   type PlanFieldName,
   pgDatabase,
-  type ReceivedEvent,
   SESSION_OPTIONS,
   type TeamsTable,
 } from 'instep-engine';
@@ -44,7 +44,7 @@ const TEAMS_TABLE: TeamsTable = {
   updatedAt: 'updated_at',
 };
 
-type System = { readonly name: string; ingest(events: readonly ReceivedEvent[]): Promise<unknown> };
+type System = { readonly name: string; ingest(events: readonly LogEvent[]): Promise<unknown> };
 type Figures = { clientUs: number; postgresUs: number; wallUs: number };
 
 const postgres = await openBenchPostgres(undefined, ['fsync = off', 'autovacuum = off']);
@@ -83,7 +83,7 @@ await postgres.close();
 process.exit(0);
 
 /** The same events for both systems. */
-function nextEvent(): ReceivedEvent {
+function nextEvent(): LogEvent {
   number += 1;
   const body = bodyOf(contentOf(number, TEAMS));
   const receivedAtMs = 1_800_000_000_000;
@@ -102,7 +102,7 @@ function nextEvent(): ReceivedEvent {
 
 async function measure(
   { ingest }: System,
-  loads: readonly (readonly ReceivedEvent[])[],
+  loads: readonly (readonly LogEvent[])[],
   serverPid: number,
 ): Promise<Figures> {
   const serverBeforeUs = processorUs(serverPid);

@@ -6,13 +6,13 @@ import {
   foldAll,
   isSamePlan,
   KnownEvents,
+  type LogEvent,
   type LoggedEvents,
   NO_PLAN,
   NO_STATE,
   PLAN_FIELDS,
   type Plan,
   type PlanSelection,
-  type ReceivedEvent,
   readState,
   type StoredCustomer,
   type StoredTeam,
@@ -23,7 +23,7 @@ import {
 import type { LatestStatus } from '../expected-team.ts';
 
 /** An event on its way to the store. */
-export type Arrival = Exclude<ReceivedEvent, { readonly kind: 'unreadable' }>;
+export type Arrival = Exclude<LogEvent, { readonly kind: 'unreadable' }>;
 
 /** A second of a subscription whose events leave open which came last. */
 export type AmbiguousOrder = {

@@ -6,24 +6,24 @@ export {
 } from './log/decide.ts';
 export { EventLog, type EventLogOptions } from './log/event-log.ts';
 export type { Queued } from './log/event-queues.ts';
-export type { StoredCustomer, StoredTeam, Waiting } from './log/read-customers.ts';
-export type { LoggedEvent, LoggedEvents, ParseLogged } from './log/read-events.ts';
 export type {
   ActingOperator,
   ChangeCause,
-  IngestResult,
+  LogEvent,
   LoggedOutcome,
-  ReceivedEvent,
+  LogResult,
   TeamId,
-} from './log/received-event.ts';
-export { LOGGED_OUTCOMES } from './log/received-event.ts';
+} from './log/log-event.ts';
+export { LOGGED_OUTCOMES } from './log/log-event.ts';
+export type { StoredCustomer, StoredTeam, Waiting } from './log/read-customers.ts';
+export type { LoggedEvent, LoggedEvents, ParseLogged } from './log/read-events.ts';
 export { writeText } from './log/write-text.ts';
 export * from './postgres/errors.ts';
 export { type PgPool, pgDatabase, SESSION_OPTIONS } from './postgres/pg-database.ts';
 export { ENGINE_SCHEMA } from './postgres/schema.ts';
-export type { Database, Statement } from './postgres/statement.ts';
+export type { Statement, StatementRunner } from './postgres/statement.ts';
 export { nameOfPlan, type TeamsTable } from './postgres/teams-table.ts';
-export { type Rebuilt, rebuild } from './repair/rebuild.ts';
+export { type Rebuilt, rebuildState } from './repair/rebuild-state.ts';
 export {
   type AccessFacts,
   type AccessRules,

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { EventLog, ReceivedEvent } from 'instep-engine';
+import type { EventLog, LogEvent } from 'instep-engine';
 import type pg from 'pg';
 import { sentEvent } from './engine-database.ts';
 
@@ -37,7 +37,7 @@ const pick = <Item>(items: readonly Item[]): Item => {
 };
 
 /** Events of random customers: late ones, several in one second, and some that were sent before. */
-function randomEvents(earlier: ReceivedEvent[], startedAtMs: number): ReceivedEvent[] {
+function randomEvents(earlier: LogEvent[], startedAtMs: number): LogEvent[] {
   return Array.from({ length: 1 + Math.floor(Math.random() * 4) }, () => {
     if (earlier.length > 0 && Math.random() < 0.1) return pick(earlier);
     const customerId = pick(CUSTOMERS);
@@ -62,7 +62,7 @@ export async function sendEvents(
   counts: Map<string, Counts>,
 ) {
   const startedAtMs = Date.now();
-  const earlier: ReceivedEvent[] = [];
+  const earlier: LogEvent[] = [];
   const errors = new Map<string, number>();
   while (Date.now() < endMs) {
     const events = randomEvents(earlier, startedAtMs);

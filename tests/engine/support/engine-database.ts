@@ -1,14 +1,14 @@
 import {
-  type Database,
   ENGINE_SCHEMA,
   EventLog,
   type EventLogOptions,
+  type LogEvent,
   type LoggedEvent,
   type PlanFieldName,
   pgDatabase,
-  type ReceivedEvent,
-  rebuild,
+  rebuildState,
   SESSION_OPTIONS,
+  type StatementRunner,
   type TeamsTable,
 } from 'instep-engine';
 import pg from 'pg';
@@ -61,7 +61,7 @@ export async function openEngineDatabase() {
 }
 
 /** The engine's log, with the jobs that use it. */
-export function openLog(database: Database, options: Partial<EventLogOptions> = {}) {
+export function openLog(database: StatementRunner, options: Partial<EventLogOptions> = {}) {
   const all: EventLogOptions = {
     ...{
       database,
@@ -74,10 +74,10 @@ export function openLog(database: Database, options: Partial<EventLogOptions> = 
   };
   const log = new EventLog(all);
   return {
-    ingest: (events: readonly ReceivedEvent[]) => log.ingest(events),
+    ingest: (events: readonly LogEvent[]) => log.ingest(events),
     settle: (customerId: string) => log.settle(customerId),
     rebuild: (customerId: string, isDryRun = false) =>
-      rebuild(customerId, { ...all, prunedBeforeMs: null, isDryRun }),
+      rebuildState(customerId, { ...all, prunedBeforeMs: null, isDryRun }),
   };
 }
 
@@ -109,7 +109,7 @@ type Sent = {
 };
 
 /** An event as the webhook receives it. */
-export function sentEvent(sent: Sent = {}): ReceivedEvent {
+export function sentEvent(sent: Sent = {}): LogEvent {
   const { customerId = 'cus_1', subscriptionId = 'sub_1', status = 'active' } = sent;
   const { createdSeconds = 10, productId = 'prod_pro', productName = 'Pro' } = sent;
   const { eventId = `evt_${next()}`, quantity = 1 } = sent;
@@ -138,7 +138,7 @@ export function receivedFrom(
     productName = null,
     receivedAtMs = 1_000_000,
   }: { productName?: string | null; receivedAtMs?: number } = {},
-): ReceivedEvent {
+): LogEvent {
   const parsed = parseEvent(body, { receivedAtMs, nonce: next });
   const common = {
     body: Buffer.from(body),

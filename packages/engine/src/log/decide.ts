@@ -9,16 +9,16 @@ import { type Plan, type PlanFieldName, planWith } from '../rule/plan-fields.ts'
 import { type ProductNames, teamPlan } from '../rule/plan-selection.ts';
 import { planWriterOf } from '../rule/plan-writer.ts';
 import { isOutdated } from '../rule/snapshot.ts';
-import type { StoredCustomer, StoredTeam, Waiting } from './read-customers.ts';
-import type { LoggedEvents } from './read-events.ts';
 import {
   type ActingOperator,
   deliveriesOf,
-  type IngestResult,
+  type LogEvent,
   type LoggedOutcome,
+  type LogResult,
   type ReadableEvent,
-  type ReceivedEvent,
-} from './received-event.ts';
+} from './log-event.ts';
+import type { StoredCustomer, StoredTeam, Waiting } from './read-customers.ts';
+import type { LoggedEvents } from './read-events.ts';
 
 export type DecideOptions = AccessRules & {
   /** The columns of plan fields that the application's table has. */
@@ -48,7 +48,7 @@ export type TeamDecision = { readonly team: StoredTeam; readonly plan: Plan | nu
 
 /** An event for the log, once, however often it is in the batch. Of one that is known, only deliveries are counted. */
 export type EventDecision = {
-  readonly event: ReceivedEvent;
+  readonly event: LogEvent;
   /** Its key in the log: that of the first delivery, if this one is in another API version. */
   readonly key: string;
   readonly outcome: LoggedOutcome;
@@ -57,7 +57,7 @@ export type EventDecision = {
   readonly deliveries: number;
 };
 
-type DecidedOutcomes = Pick<IngestResult, 'outcome' | 'loggedOutcome'>;
+type DecidedOutcomes = Pick<LogResult, 'outcome' | 'loggedOutcome'>;
 
 const STALE: DecidedOutcomes = { outcome: 'stale', loggedOutcome: 'stale' };
 
@@ -70,7 +70,7 @@ export function decide(
   events: readonly ReadableEvent[],
   { known: loggedEvents, outcomes }: LoggedEvents,
   options: DecideOptions,
-): { decision: CustomerDecision; results: readonly IngestResult[] } {
+): { decision: CustomerDecision; results: readonly LogResult[] } {
   const hasTeam = customer.teams.length > 0;
   const known = new KnownEvents(loggedEvents.all());
   const decisions = new Map<string, EventDecision>();
@@ -134,7 +134,7 @@ export function decide(
 }
 
 /** Decides on the events that can't be read: each of them is stored once. */
-export function decideUnreadable(events: readonly ReceivedEvent[]): readonly EventDecision[] {
+export function decideUnreadable(events: readonly LogEvent[]): readonly EventDecision[] {
   const decisions = new Map<string, EventDecision>();
   for (const event of events) {
     if (event.kind !== 'unreadable') continue;

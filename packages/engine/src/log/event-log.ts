@@ -2,17 +2,17 @@
 
 import { DatabaseConflict, DatabaseRefused, isUntranslatable } from '../postgres/errors.ts';
 import { EventQueues, type Queued } from './event-queues.ts';
-import type { ActingOperator, IngestResult, ReceivedEvent } from './received-event.ts';
+import type { ActingOperator, LogEvent, LogResult } from './log-event.ts';
 import { type BatchResult, BatchStore, type StoreOptions } from './store-batch.ts';
 
 export type EventLogOptions = StoreOptions & {
   readonly maxQueued: number;
   /** How long an event can wait for a batch, or for a team that another transaction has locked. */
   readonly deadlineMs: number;
-  readonly onBlocked?: (event: ReceivedEvent) => void;
+  readonly onBlocked?: (event: LogEvent) => void;
   readonly onAttempt?: (queue: 'ready' | 'blocked', size: number, tookMs: number) => void;
   /** An event was stored without the name of its plan, which the application refused. */
-  readonly onNameRefused?: (event: ReceivedEvent, error: unknown) => void;
+  readonly onNameRefused?: (event: LogEvent, error: unknown) => void;
 };
 
 /** A conflict ends a whole statement, and the next attempt most often succeeds. */
@@ -21,7 +21,7 @@ const MAX_ATTEMPTS = 5;
 export class EventLog {
   readonly #options: EventLogOptions;
   readonly #store: BatchStore;
-  readonly #queues: EventQueues<ReceivedEvent, IngestResult>;
+  readonly #queues: EventQueues<LogEvent, LogResult>;
 
   constructor(options: EventLogOptions) {
     this.#options = options;
@@ -39,7 +39,7 @@ export class EventLog {
    *
    * @throws the errors of the database, QueueFull or DeadlineExceeded; another call can then succeed
    */
-  ingest(events: readonly ReceivedEvent[]): Promise<readonly IngestResult[]> {
+  ingest(events: readonly LogEvent[]): Promise<readonly LogResult[]> {
     const startedAtMs = performance.now();
     return Promise.all(events.map((event) => this.#queues.add(event, startedAtMs)));
   }
@@ -61,11 +61,8 @@ export class EventLog {
     return unlessRefused(settle(true), () => settle(false));
   }
 
-  #storeBatch(
-    events: readonly ReceivedEvent[],
-    timeoutMs: number,
-  ): Promise<readonly BatchResult[]> {
-    const store = (storable: readonly ReceivedEvent[], isNamed: boolean) =>
+  #storeBatch(events: readonly LogEvent[], timeoutMs: number): Promise<readonly BatchResult[]> {
+    const store = (storable: readonly LogEvent[], isNamed: boolean) =>
       repeat(() => this.#store.store(storable, { timeoutMs, isNamed }));
     const stored = store(events, true);
     if (events.length > 1) return stored;
@@ -96,7 +93,7 @@ async function unlessRefused<Result>(
   }
 }
 
-function withoutName(event: ReceivedEvent): ReceivedEvent {
+function withoutName(event: LogEvent): LogEvent {
   if (event.kind === 'unreadable') return event;
   return { ...event, productName: null, subscription: { ...event.subscription, planName: null } };
 }

@@ -5,7 +5,7 @@ import { fieldsOf, planOfTexts, type TeamsTable, teamValue } from '../postgres/t
 import { type CustomerState, NO_STATE } from '../rule/customer-state.ts';
 import type { Plan } from '../rule/plan-fields.ts';
 import { readState } from '../rule/state-json.ts';
-import type { TeamId } from './received-event.ts';
+import type { TeamId } from './log-event.ts';
 
 export type StoredCustomer = {
   readonly customerId: string;

@@ -3,7 +3,7 @@
 import type { Statement } from '../postgres/statement.ts';
 import type { SubscriptionEvent } from '../rule/event.ts';
 import { KnownEvents, type NeededEvents } from '../rule/known-events.ts';
-import type { LoggedOutcome } from './received-event.ts';
+import type { LoggedOutcome } from './log-event.ts';
 
 /** An event as the log returns it. */
 export type LoggedEvent = {

@@ -1,10 +1,11 @@
 // Reads, decides and writes a batch: two statements, each by itself. event-queues.ts forms the batches.
 
-import type { Database, TextRow } from '../postgres/statement.ts';
+import type { StatementRunner, TextRow } from '../postgres/statement.ts';
 import type { TeamsTable } from '../postgres/teams-table.ts';
 import type { AccessRules } from '../rule/access-facts.ts';
 import { eventsNeededFor } from '../rule/known-events.ts';
 import { type CustomerDecision, decide, decideUnreadable, type EventDecision } from './decide.ts';
+import type { ActingOperator, LogEvent, LogResult, ReadableEvent } from './log-event.ts';
 import {
   type CustomerRow,
   customersIn,
@@ -12,17 +13,11 @@ import {
   type StoredCustomer,
 } from './read-customers.ts';
 import { eventsIn, noEvents, type ParseLogged, readNeededEvents } from './read-events.ts';
-import type {
-  ActingOperator,
-  IngestResult,
-  ReadableEvent,
-  ReceivedEvent,
-} from './received-event.ts';
 import { findsTeam, write } from './write.ts';
 import { writeText } from './write-text.ts';
 
 export type StoreOptions = AccessRules & {
-  readonly database: Database;
+  readonly database: StatementRunner;
   /** The application's table, which can change while the process runs. */
   readonly findTeams: () => Promise<TeamsTable>;
   readonly parse: ParseLogged;
@@ -44,7 +39,7 @@ type BatchOptions = {
  * `locked`: not stored, because another transaction holds the customer's team, or has just changed it, or an earlier event
  * of the batch has to be stored first.
  */
-export type BatchResult = IngestResult | 'locked';
+export type BatchResult = LogResult | 'locked';
 
 /** Stores events and settles customers. */
 export class BatchStore {
@@ -56,10 +51,7 @@ export class BatchStore {
   }
 
   /** Stores events, in the order of their arrival. */
-  async store(
-    events: readonly ReceivedEvent[],
-    options: BatchOptions,
-  ): Promise<readonly BatchResult[]> {
+  async store(events: readonly LogEvent[], options: BatchOptions): Promise<readonly BatchResult[]> {
     const texts = await this.#textsNow();
     const decided = await this.#decide(groupByCustomer(events), texts, options);
     const changing = decided.map(({ decision }) => decision).filter(changesAnything);
@@ -168,7 +160,7 @@ type WrittenRow = TextRow<'customer_id' | 'key' | 'type' | 'outcome'>;
 
 const idOf = ({ customer }: CustomerDecision) => customer.customerId;
 
-function groupByCustomer(events: readonly ReceivedEvent[]): Arrivals {
+function groupByCustomer(events: readonly LogEvent[]): Arrivals {
   const arrivals = new Map<string, ReadableEvent[]>();
   for (const event of events) {
     if (event.kind === 'unreadable') continue;

@@ -4,7 +4,7 @@ import type { Statement } from '../postgres/statement.ts';
 import { writeState } from '../rule/state-json.ts';
 import { FACT_COLUMNS, planColumns, timeText } from './customer-columns.ts';
 import type { CustomerDecision, EventDecision } from './decide.ts';
-import type { ChangeCause, ReadableEvent } from './received-event.ts';
+import type { ChangeCause, ReadableEvent } from './log-event.ts';
 
 /** The customers are in the order of their ids. `isNamed`: whether teams get the names of their plans. */
 export function write(

@@ -1,7 +1,7 @@
 // `pg` as the engine's database.
 
 import { databaseError } from './errors.ts';
-import type { Database, Statement } from './statement.ts';
+import type { Statement, StatementRunner } from './statement.ts';
 
 /** What is used of a pool of `pg`, in any version. */
 export type PgPool = { connect(): Promise<PgClient> };
@@ -33,7 +33,7 @@ export const SESSION_OPTIONS = [
   .join(' ');
 
 /** The connections of the pool must have `SESSION_OPTIONS`. */
-export function pgDatabase(pool: PgPool): Database {
+export function pgDatabase(pool: PgPool): StatementRunner {
   const timeouts = new WeakMap<PgClient, number>();
 
   async function run<Row extends object>({ name, text, values }: Statement, timeoutMs: number) {

@@ -10,7 +10,7 @@ export type Statement = {
 /** Columns arrive as text or null. */
 export type TextRow<Column extends string> = Readonly<Record<Column, string | null>>;
 
-export type Database = {
+export type StatementRunner = {
   /**
    * Runs a statement by itself, under READ COMMITTED, and returns its rows. The server ends it after `timeoutMs`.
    *

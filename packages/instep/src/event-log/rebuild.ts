@@ -11,7 +11,7 @@ import {
   type Plan,
   type PlanSelection,
   planWriterOf,
-  rebuild as rebuildState,
+  rebuildState,
 } from 'instep-engine';
 import { writeCurrentPlan } from '../access/current-plan.ts';
 import type { ApplicationId } from '../application.ts';

@@ -7,9 +7,9 @@ import {
   type CustomerDecision,
   canOthersSucceed,
   DatabaseRefused,
-  type IngestResult as EngineResult,
   EventLog,
   effectOf,
+  type LogResult,
   type PlanSelection,
   type Queued,
   type TeamId,
@@ -163,7 +163,7 @@ export class IngestPipeline {
   }
 
   /** @returns with ids as the application's table has them */
-  async #resultOf(result: EngineResult): Promise<IngestResult> {
+  async #resultOf(result: LogResult): Promise<IngestResult> {
     const { outcome, loggedOutcome, teamIds, keptTeamIds } = result;
     const outcomes = { outcome, ...(outcome === 'duplicate' && { firstOutcome: loggedOutcome }) };
     if (teamIds.length === 0) return { ...outcomes, teamIds: [] };

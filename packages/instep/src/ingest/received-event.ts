@@ -3,9 +3,9 @@
 import type {
   ActingOperator,
   ChangeCause,
-  ReceivedEvent as EngineEvent,
-  IngestResult as EngineResult,
+  LogEvent,
   LoggedOutcome,
+  LogResult,
 } from 'instep-engine';
 import type { ApplicationId } from '../application.ts';
 import type { ReadableEvent, UnreadableEvent } from '../stripe/parse-event.ts';
@@ -13,7 +13,7 @@ import type { SnapshotEvent } from '../stripe/subscription-snapshot.ts';
 
 /** An event for the ingest pipeline. */
 export type ReceivedEvent = (ReadableEvent | UnreadableEvent | SnapshotEvent) &
-  Pick<EngineEvent, 'body' | 'receivedAtMs' | 'source'> & {
+  Pick<LogEvent, 'body' | 'receivedAtMs' | 'source'> & {
     /** The cause of the changes that it makes, if that is not the event or the snapshot itself. */
     readonly changeCause?: ChangeCause;
     /** The operator who processes it. */
@@ -23,7 +23,7 @@ export type ReceivedEvent = (ReadableEvent | UnreadableEvent | SnapshotEvent) &
   };
 
 /** The outcome of an event, and the teams that have its customer. */
-export type IngestResult = Pick<EngineResult, 'outcome'> & {
+export type IngestResult = Pick<LogResult, 'outcome'> & {
   /** Of a duplicate: the outcome of its first delivery. */
   readonly firstOutcome?: LoggedOutcome;
   readonly teamIds: readonly ApplicationId[];

@@ -7,10 +7,10 @@ import {
   DatabaseRefused,
   DatabaseUnavailable,
   databaseError,
-  type Database as EngineDatabase,
   inSpan,
   isOfServer,
   nextStepAfter,
+  type StatementRunner,
   TablesUnknown,
   type TeamsTable,
   withDeadline,
@@ -38,7 +38,7 @@ type TransactionOptions = {
   readonly isolation?: 'read committed' | 'repeatable read';
 };
 
-export type Database = EngineDatabase & {
+export type Database = StatementRunner & {
   /** One statement on a connection of its own. @throws the errors of `errors.ts` */
   readonly query: Query;
   /**
@@ -154,8 +154,8 @@ class PooledDatabase implements Database {
     options: TransactionOptions = {},
   ): Promise<Result> => this.#run((client) => this.#transact(client, 'deciding', work, options));
 
-  readonly run: EngineDatabase['run'] = async <Row extends object>(
-    statement: Parameters<EngineDatabase['run']>[0],
+  readonly run: StatementRunner['run'] = async <Row extends object>(
+    statement: Parameters<StatementRunner['run']>[0],
     timeoutMs: number,
   ) => {
     const { tables } = this.#statements;

@@ -7,7 +7,7 @@ import {
   noEvents,
   type ParseLogged,
 } from '../log/read-events.ts';
-import type { Database } from '../postgres/statement.ts';
+import type { StatementRunner } from '../postgres/statement.ts';
 import { UNSETTLED_RULES } from '../rule/access-facts.ts';
 import { type CustomerState, NO_STATE, type SubscriptionState } from '../rule/customer-state.ts';
 import { foldAll } from '../rule/fold.ts';
@@ -15,7 +15,7 @@ import type { PlanSelection } from '../rule/plan-selection.ts';
 import { readState, writeState } from '../rule/state-json.ts';
 
 type RebuildOptions = {
-  readonly database: Database;
+  readonly database: StatementRunner;
   readonly parse: ParseLogged;
   readonly planSelection: PlanSelection;
   readonly deadlineMs: number;
@@ -39,7 +39,7 @@ type StateRow = { readonly version: string; readonly subscriptions: string };
  *
  * @throws StateNewer
  */
-export async function rebuild(
+export async function rebuildState(
   customerId: string,
   { database, parse, planSelection, deadlineMs, prunedBeforeMs, isDryRun }: RebuildOptions,
 ): Promise<Rebuilt> {

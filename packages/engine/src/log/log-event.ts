@@ -3,7 +3,7 @@
 import type { Outcome, SubscriptionEvent } from '../rule/event.ts';
 
 /** An event to ingest. One that can't be read is stored, and changes nothing. */
-export type ReceivedEvent = ReadableEvent | UnreadableEvent;
+export type LogEvent = ReadableEvent | UnreadableEvent;
 
 export type ReadableEvent = SubscriptionEvent &
   Received & { readonly kind: 'readable' | 'snapshot' };
@@ -25,7 +25,7 @@ type Received = {
 };
 
 /** How many deliveries of Stripe an event is. */
-export const deliveriesOf = ({ source }: ReceivedEvent) => (source === 'delivery' ? 1 : 0);
+export const deliveriesOf = ({ source }: LogEvent) => (source === 'delivery' ? 1 : 0);
 
 /** What changed a team's plan: `name` is the product's name, `app` the application itself, which Instep noticed later. */
 export type ChangeCause =
@@ -56,7 +56,7 @@ export const LOGGED_OUTCOMES = [
 export type TeamId = string;
 
 /** The outcome of an event, and the teams that have its customer. */
-export type IngestResult = {
+export type LogResult = {
   readonly outcome: LoggedOutcome | 'duplicate';
   /** Its outcome in the log: that of a duplicate is its first delivery's. */
   readonly loggedOutcome: LoggedOutcome;
