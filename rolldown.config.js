@@ -7,7 +7,16 @@ const external = (name) => !name.startsWith('.') && !isAbsolute(name);
 // The entries of each package.json. The modules that they share go into `dist/chunks`: a process that loads a few files
 // instead of 130 starts in two thirds of the time (docs/decisions/0019-load-few-packages.md).
 const libraries = {
-  engine: { index: 'index.ts' },
+  engine: {
+    index: 'index.ts',
+    'http/index': 'http/index.ts',
+    'log/index': 'log/index.ts',
+    'postgres/index': 'postgres/index.ts',
+    'repair/index': 'repair/index.ts',
+    'rule/index': 'rule/index.ts',
+    'runtime/index': 'runtime/index.ts',
+    'stripe/index': 'stripe/index.ts',
+  },
   instep: {
     index: 'index.ts',
     'adapters/next': 'adapters/next.ts',

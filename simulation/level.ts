@@ -1,4 +1,4 @@
-import type { PlanSelection } from 'instep-engine';
+import type { PlanSelection } from 'instep-engine/rule';
 import type { Divergence } from './divergence.ts';
 import type { Step } from './lifecycle/delivery-schedule.ts';
 import { addFaults, type FaultCounts, type Faults, noFaults } from './lifecycle/faults.ts';

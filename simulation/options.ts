@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { positiveInteger } from 'instep/src/cli/arguments.ts';
-import type { PlanSelection } from 'instep-engine';
+import type { PlanSelection } from 'instep-engine/rule';
 import type { TransitionSet } from './enumeration/all-lifecycles.ts';
 import { DEFAULT_FAULTS, FAULT_NAMES, FAULTS, type Faults } from './lifecycle/faults.ts';
 import { DEFAULT_LOSSES, type Losses } from './store/losses.ts';

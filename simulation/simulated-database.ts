@@ -7,7 +7,7 @@ import {
   type DatabaseServer,
   prepareDatabase,
 } from 'instep/src/database/connect.ts';
-import { parseDatabaseUrl } from 'instep/src/postgres/database-url.ts';
+import { parseDatabaseUrl } from 'instep-engine/src/postgres/database-url.ts';
 
 type SimulatedDatabase = {
   readonly server: DatabaseServer;

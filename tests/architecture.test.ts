@@ -65,14 +65,12 @@ function reachedFrom(paths: readonly string[], among: readonly Source[]): Set<st
  * beside it (docs/ARCHITECTURE.md).
  */
 const LAYERS: readonly (readonly string[])[] = [
-  ['application.ts', 'runtime'],
-  ['stripe', 'testing'],
-  ['postgres'],
+  ['runtime', 'testing'],
   ['config'],
-  ['ingest', 'sessions', 'health'],
   ['access'],
+  ['database'],
+  ['changes', 'links', 'health'],
   ['event-log'],
-  ['maintenance', 'server'],
   ['checkout'],
   ['operate', 'metrics'],
   ['doctor', 'operators-listener'],
@@ -84,9 +82,10 @@ const LAYERS: readonly (readonly string[])[] = [
 /** The same of the engine. The rule imports nothing. */
 const ENGINE_LAYERS: typeof LAYERS = [
   ['rule', 'runtime'],
+  ['stripe'],
   ['postgres'],
   ['log'],
-  ['repair'],
+  ['http', 'repair'],
   ['index.ts'],
 ];
 
@@ -98,23 +97,34 @@ function isBelow(part: string, other: string, layers: typeof LAYERS): boolean {
 /** The parts of the engine with statements. */
 const ENGINE_WITH_SQL = ['postgres', 'log', 'repair'];
 
-/** The parts that own tables or share the statements of `postgres/statements/`. */
-const WITH_SQL = ['postgres', 'access', 'health', 'event-log', 'maintenance', 'operate', 'doctor'];
+/** The parts that own tables, or ask the engine's. */
+const WITH_SQL = [
+  'access',
+  'changes',
+  'database',
+  'event-log',
+  'health',
+  'links',
+  'operate',
+  'doctor',
+];
 
-/**
- * The parts that can import a package. Any part but the core can import `node:` modules and other packages.
- */
+/** The parts that can import a package. Any part but the rule can import `node:` modules. */
 const HOMES: Readonly<Record<string, readonly string[]>> = {
-  pg: ['postgres'],
   // Loaded by name, where they are installed.
   'create-instep': [],
   'instep-console': [],
   'instep-embedded-postgres': [],
-  stripe: ['stripe', 'testing'],
-  jose: ['sessions'],
   commander: ['cli'],
   'next/server.js': ['adapters'],
   'prom-client': ['metrics'],
+};
+
+const ENGINE_HOMES: typeof HOMES = {
+  '@opentelemetry/api': ['runtime'],
+  pg: ['postgres'],
+  jose: ['http'],
+  valibot: ['stripe', 'postgres', 'http', 'repair'],
 };
 
 const IMPURE = /Date\.now\(\)|new Date\(\)|Math\.random\(|randomUUID\(|randomBytes\(/;
@@ -148,10 +158,11 @@ test.each([
 test('the rule imports nothing, and the engine few packages', () => {
   const ofRule = engineSources.filter(({ part }) => part === 'rule');
   expect(pathsOf(ofRule, ({ packages }) => packages.length > 0)).toEqual([]);
-  // One place decides what a span contains.
-  const known = /^(?:node:|@opentelemetry\/api$)/;
-  const isUnknown = ({ packages }: Source) => packages.some((name) => !known.test(name));
-  expect(pathsOf(engineSources, isUnknown)).toEqual([]);
+  const isStrange = ({ part, packages }: Source) =>
+    packages.some(
+      (name) => !name.startsWith('node:') && !ENGINE_HOMES[packageOf(name)]?.includes(part),
+    );
+  expect(pathsOf(engineSources, isStrange)).toEqual([]);
 });
 
 test("packages are imported only by their own folders, and by the console only the operators' API", () => {
@@ -162,7 +173,8 @@ test("packages are imported only by their own folders, and by the console only t
   const isUnknown = ({ text, packages }: Source) =>
     packages.some((name) => !known.test(name)) || text.includes('instep/src');
   expect(pathsOf(consoleSources, isUnknown)).toEqual([]);
-  expect(pathsOf(createSources, ({ text }) => text.includes('instep/src'))).toEqual([]);
+  const reachesInto = ({ text }: Source) => /instep(?:-engine)?\/src/.test(text);
+  expect(pathsOf([...sources, ...createSources], reachesInto)).toEqual([]);
 });
 
 test('SQL stands only where a feature owns tables', () => {
@@ -177,8 +189,7 @@ test('SQL stands only where a feature owns tables', () => {
 
 test('the clock and randomness are arguments', () => {
   const isComposer = ({ part, path }: Source) =>
-    ['cli', 'postgres', 'instep.ts'].includes(part) ||
-    path === 'operators-listener/open-operations.ts';
+    ['cli', 'instep.ts'].includes(part) || path === 'operators-listener/open-operations.ts';
   expect(pathsOf(sources, (one) => !isComposer(one) && IMPURE.test(one.text))).toEqual([]);
   expect(pathsOf(consoleSources, ({ text }) => IMPURE.test(text))).toEqual([]);
   expect(pathsOf(engineSources, ({ text }) => IMPURE.test(text))).toEqual([]);

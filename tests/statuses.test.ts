@@ -10,7 +10,7 @@ import {
   NO_PLAN,
   STATUSES,
   teamPlan,
-} from 'instep-engine';
+} from 'instep-engine/rule';
 import { describe, expect, test } from 'vitest';
 import { expectedTeam } from '../simulation/expected-team.ts';
 import { hasEnded, STATUSES as SIMULATED_STATUSES } from '../simulation/lifecycle/subscription.ts';

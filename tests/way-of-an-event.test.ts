@@ -14,7 +14,7 @@ import { eventBody } from './support/stripe/events.ts';
 const architecture = readFileSync(new URL('../docs/ARCHITECTURE.md', import.meta.url), 'utf8');
 const [, section = ''] = /## From socket to commit\n(.*?)\n## /s.exec(architecture) ?? [];
 const filesIn = (pattern: RegExp) => [...section.matchAll(pattern)].map(([, path = '']) => path);
-const steps = filesIn(/^\d+\. `packages\/instep\/(src\/[\w/.-]+)`/gm);
+const steps = filesIn(/^\d+\. `packages\/\w+\/(src\/[\w/.-]+)`/gm);
 
 let service: Service;
 let server: RunningServer;
@@ -55,9 +55,8 @@ async function filesCalled(): Promise<string[]> {
 test('events pass through every step of the architecture page', async () => {
   const customerId = 'cus_1';
   await addTeam(service.query, { name: 'Team', customerId });
-  // Runs the code that only runs once per process.
   await post(eventBody({ customerId }));
-  await filesCalled();
+  const calledOnce = await filesCalled();
 
   const first = eventBody({ customerId, createdSeconds: 1_800_000_000 });
   const statuses = [
@@ -70,7 +69,7 @@ test('events pass through every step of the architecture page', async () => {
   ];
   expect(statuses).toEqual([200, 200, 200, 200, 400]);
 
-  const called = await filesCalled();
+  const called = [...calledOnce, ...(await filesCalled())];
   expect(steps.length).toBeGreaterThan(5);
   expect(steps.filter((path) => !called.includes(path))).toEqual([]);
 });

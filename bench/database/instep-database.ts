@@ -1,5 +1,5 @@
-import { type Database, openDatabase } from 'instep/src/postgres/database.ts';
-import { parseDatabaseUrl } from 'instep/src/postgres/database-url.ts';
+import { type Database, openDatabase } from 'instep-engine/src/postgres/database.ts';
+import { parseDatabaseUrl } from 'instep-engine/src/postgres/database-url.ts';
 
 /** No statement takes this long, not even one that reads all teams from a disk. */
 const STATEMENT_TIMEOUT_MS = 600_000;

@@ -4,19 +4,18 @@
 // `node bench/dist/bench/engine/compare.js` after `npm run build:tools`; an argument is the number of blocks.
 
 import { readFileSync } from 'node:fs';
-import { IngestPipeline } from 'instep/src/ingest/pipeline.ts';
-import { migrate } from 'instep/src/postgres/migrate.ts';
-import { createLogger } from 'instep/src/runtime/logging.ts';
-import { parseEvent } from 'instep/src/stripe/parse-event.ts';
+import { EventLog, type LogEvent } from 'instep-engine/log';
 import {
   ENGINE_SCHEMA,
-  EventLog,
-  type LogEvent,
-  type PlanFieldName,
   pgDatabase,
   SESSION_OPTIONS,
   type TeamsTable,
-} from 'instep-engine';
+} from 'instep-engine/postgres';
+import type { PlanFieldName } from 'instep-engine/rule';
+import { IngestPipeline } from 'instep-engine/src/log/pipeline.ts';
+import { migrate } from 'instep-engine/src/postgres/migrate.ts';
+import { createLogger } from 'instep-engine/src/runtime/logging.ts';
+import { parseEvent } from 'instep-engine/src/stripe/parse-event.ts';
 import pg from 'pg';
 import { type BenchDatabase, openBenchPostgres } from '../database/bench-postgres.ts';
 import { openInstepDatabase } from '../database/instep-database.ts';

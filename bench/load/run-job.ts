@@ -1,5 +1,4 @@
-import type { Answer } from './connection.ts';
-import { Connection } from './connection.ts';
+import { type Answer, Connection } from './connection.ts';
 import type { Job, Load } from './job.ts';
 import type { NextRequest, Outgoing } from './outgoing.ts';
 import { percentile } from './percentile.ts';

@@ -1,6 +1,6 @@
 import { readAccess } from 'instep/src/access/team-access.ts';
-import type { Query } from 'instep/src/postgres/database.ts';
-import { findUsers } from 'instep/src/server/user.ts';
+import { findUsers } from 'instep-engine/src/http/user.ts';
+import type { Query } from 'instep-engine/src/postgres/database.ts';
 import { openInstepDatabase } from '../database/instep-database.ts';
 import { percentile } from '../load/percentile.ts';
 import { createInstep } from '../systems/instep.ts';

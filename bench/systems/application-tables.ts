@@ -1,4 +1,4 @@
-import { issueSession } from 'instep/src/sessions/token.ts';
+import { issueSession } from 'instep-engine/src/http/session-token.ts';
 import type { Ask } from '../database/bench-postgres.ts';
 import type { EventContent } from '../load/subscription-event.ts';
 import { AUTH_SECRET } from './settings.ts';

@@ -1,5 +1,5 @@
-import type { Database } from 'instep/src/postgres/database.ts';
-import type { Statement } from 'instep-engine';
+import type { Statement } from 'instep-engine/postgres';
+import type { Database } from 'instep-engine/src/postgres/database.ts';
 
 /**
  * A process that can freeze, as when its machine is paused: what it sent is under way, but it sees no result

@@ -1,8 +1,8 @@
-import { catchUp } from 'instep/src/maintenance/catch-up.ts';
-import { withLease } from 'instep/src/maintenance/lease.ts';
-import { type Job, startMaintenance } from 'instep/src/maintenance/worker.ts';
-import type { Database, Query } from 'instep/src/postgres/database.ts';
-import type { PlanSelection } from 'instep-engine';
+import type { PlanSelection } from 'instep-engine/rule';
+import type { Database, Query } from 'instep-engine/src/postgres/database.ts';
+import { catchUp } from 'instep-engine/src/repair/catch-up.ts';
+import { withLease } from 'instep-engine/src/repair/lease.ts';
+import { type Job, startMaintenance } from 'instep-engine/src/repair/worker.ts';
 import {
   BEFORE_ALL_MS,
   CATCH_UP_INTERVAL_MS,

@@ -1,4 +1,4 @@
-import { pause } from 'instep-engine';
+import { pause } from 'instep-engine/runtime';
 import type { TcpProxy } from '../../tests/support/network/tcp-proxy.ts';
 import type { PostgresCluster } from '../../tests/support/postgres/postgres-cluster.ts';
 import { join, PROMOTIONS } from '../../tests/support/postgres/primary-and-standby.ts';

@@ -1,6 +1,6 @@
 import type { PoolOptions } from 'instep/src/database/connect.ts';
-import { type Database, openDatabase } from 'instep/src/postgres/database.ts';
-import { parseDatabaseUrl } from 'instep/src/postgres/database-url.ts';
+import { type Database, openDatabase } from 'instep-engine/src/postgres/database.ts';
+import { parseDatabaseUrl } from 'instep-engine/src/postgres/database-url.ts';
 import { startProxy, type TcpProxy } from '../../tests/support/network/tcp-proxy.ts';
 import type { PostgresCluster } from '../../tests/support/postgres/postgres-cluster.ts';
 import { startPair } from '../../tests/support/postgres/primary-and-standby.ts';

@@ -1,4 +1,4 @@
-import type { PlanSelection } from 'instep-engine';
+import type { PlanSelection } from 'instep-engine/rule';
 import { emptySummary, type LevelOptions, type Summary } from '../level.ts';
 import { scheduleDeliveries } from '../lifecycle/delivery-schedule.ts';
 import { addFaults } from '../lifecycle/faults.ts';

@@ -1,5 +1,6 @@
-import { makeSnapshot } from 'instep/src/stripe/subscription-snapshot.ts';
-import type { PlanSelection, TeamId } from 'instep-engine';
+import type { TeamId } from 'instep-engine/log';
+import type { PlanSelection } from 'instep-engine/rule';
+import { makeSnapshot } from 'instep-engine/src/stripe/subscription-snapshot.ts';
 import { changeOfRedirect, changesOf, checkoutRecord } from '../checkout.ts';
 import { type Divergence, isSameTeam } from '../divergence.ts';
 import {

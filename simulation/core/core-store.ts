@@ -1,25 +1,27 @@
 import {
+  decide,
+  type LogEvent,
+  type LoggedEvents,
+  type StoredCustomer,
+  type StoredTeam,
+  type TeamId,
+  type Waiting,
+} from 'instep-engine/log';
+import {
   ambiguousReport,
   type CustomerState,
-  decide,
   eventsNeededFor,
   foldAll,
   isSamePlan,
   KnownEvents,
-  type LogEvent,
-  type LoggedEvents,
   NO_PLAN,
   NO_STATE,
   PLAN_FIELDS,
   type Plan,
   type PlanSelection,
   readState,
-  type StoredCustomer,
-  type StoredTeam,
-  type TeamId,
-  type Waiting,
   writeState,
-} from 'instep-engine';
+} from 'instep-engine/rule';
 import type { LatestStatus } from '../expected-team.ts';
 
 /** An event on its way to the store. */

@@ -1,6 +1,6 @@
-import { parseEvent, type ReadableEvent } from 'instep/src/stripe/parse-event.ts';
-import type { SnapshotEvent } from 'instep/src/stripe/subscription-snapshot.ts';
-import { FIRST_DATED_KEY } from 'instep-engine';
+import { FIRST_DATED_KEY } from 'instep-engine/rule';
+import { parseEvent, type ReadableEvent } from 'instep-engine/src/stripe/parse-event.ts';
+import type { SnapshotEvent } from 'instep-engine/src/stripe/subscription-snapshot.ts';
 import type { History, TrueEvent } from '../lifecycle/history.ts';
 import type { Arrival } from './core-store.ts';
 

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Database } from 'instep/src/postgres/database.ts';
 import { startFakeStripeApi } from 'instep/src/testing/fake-stripe-api.ts';
 import { signWebhook } from 'instep/src/testing/stripe-objects.ts';
-import type { PlanSelection } from 'instep-engine';
+import type { PlanSelection } from 'instep-engine/rule';
+import type { Database } from 'instep-engine/src/postgres/database.ts';
 import { runCoreCase } from '../core/core-round.ts';
 import { emptySummary, type Failure, type LevelOptions, type Summary } from '../level.ts';
 import { PRODUCTS } from '../lifecycle/subscription.ts';

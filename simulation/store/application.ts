@@ -1,9 +1,9 @@
-import { linkTeam } from 'instep/src/access/current-plan.ts';
-import type { ApplicationId } from 'instep/src/application.ts';
 import { type CheckoutServices, completeCheckout } from 'instep/src/checkout/checkout.ts';
-import type { Database, Query } from 'instep/src/postgres/database.ts';
-import { addTeam } from 'instep/src/postgres/statements/teams.ts';
-import type { PlanSelection } from 'instep-engine';
+import type { PlanSelection } from 'instep-engine/rule';
+import type { ApplicationId } from 'instep-engine/src/postgres/application.ts';
+import type { Database, Query } from 'instep-engine/src/postgres/database.ts';
+import { linkTeam } from 'instep-engine/src/postgres/statements/current-plan.ts';
+import { addTeam } from 'instep-engine/src/postgres/statements/teams.ts';
 import { checkoutRecord, type Redirect } from '../checkout.ts';
 import { giftRecord, type TeamRecord } from '../expected-team.ts';
 import type { Step } from '../lifecycle/delivery-schedule.ts';

@@ -1,7 +1,7 @@
-import { catchUp } from 'instep/src/maintenance/catch-up.ts';
-import type { LeasedRun } from 'instep/src/maintenance/lease.ts';
-import { reconcileCustomer } from 'instep/src/maintenance/reconcile/reconcile.ts';
-import type { Job } from 'instep/src/maintenance/worker.ts';
+import { catchUp } from 'instep-engine/src/repair/catch-up.ts';
+import type { LeasedRun } from 'instep-engine/src/repair/lease.ts';
+import { reconcileCustomer } from 'instep-engine/src/repair/reconcile/reconcile.ts';
+import type { Job } from 'instep-engine/src/repair/worker.ts';
 import type { MaintenanceOptions } from './maintenance-jobs.ts';
 import type { SimulatedApi } from './simulated-api.ts';
 import type { StoreCustomer } from './store-world.ts';

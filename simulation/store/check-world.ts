@@ -1,11 +1,11 @@
 import { readAccess } from 'instep/src/access/team-access.ts';
-import type { ApplicationId } from 'instep/src/application.ts';
-import { rebuild } from 'instep/src/event-log/rebuild.ts';
-import type { Database, Query } from 'instep/src/postgres/database.ts';
-import { readStates } from 'instep/src/postgres/statements/customers.ts';
-import { readTeamChanges } from 'instep/src/postgres/statements/plan-changes.ts';
-import { readTeamsOf } from 'instep/src/postgres/statements/teams.ts';
-import { ambiguousReport, NO_PLAN, type Plan } from 'instep-engine';
+import { ambiguousReport, NO_PLAN, type Plan } from 'instep-engine/rule';
+import type { ApplicationId } from 'instep-engine/src/postgres/application.ts';
+import type { Database, Query } from 'instep-engine/src/postgres/database.ts';
+import { readStates } from 'instep-engine/src/postgres/statements/customers.ts';
+import { readTeamChanges } from 'instep-engine/src/postgres/statements/plan-changes.ts';
+import { readTeamsOf } from 'instep-engine/src/postgres/statements/teams.ts';
+import { rebuild } from 'instep-engine/src/repair/rebuild.ts';
 import { changeOfRedirect, changesOf } from '../checkout.ts';
 import { type Divergence, isSameTeam } from '../divergence.ts';
 import {

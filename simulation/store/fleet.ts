@@ -1,7 +1,7 @@
-import type { Ingest, Settle } from 'instep/src/ingest/pipeline.ts';
-import { startMaintenance } from 'instep/src/maintenance/worker.ts';
-import type { Database } from 'instep/src/postgres/database.ts';
-import type { PlanSelection } from 'instep-engine';
+import type { PlanSelection } from 'instep-engine/rule';
+import type { Ingest, Settle } from 'instep-engine/src/log/pipeline.ts';
+import type { Database } from 'instep-engine/src/postgres/database.ts';
+import { startMaintenance } from 'instep-engine/src/repair/worker.ts';
 import type { Summary } from '../level.ts';
 import { type CatchUpOptions, createCatchUpJob } from './catch-up-and-reconcile.ts';
 import { createPruneJob, maintenanceJobs } from './maintenance-jobs.ts';

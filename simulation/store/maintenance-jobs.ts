@@ -1,18 +1,18 @@
-import { pruneEvents } from 'instep/src/event-log/prune.ts';
-import type { Ingest, Settle } from 'instep/src/ingest/pipeline.ts';
-import { askForOrder } from 'instep/src/maintenance/ambiguous-order.ts';
-import { askForName, createAskJob } from 'instep/src/maintenance/ask-stripe.ts';
-import { FailedJobs } from 'instep/src/maintenance/failed-jobs.ts';
+import type { PlanSelection } from 'instep-engine/rule';
+import type { Ingest, Settle } from 'instep-engine/src/log/pipeline.ts';
+import type { Database, Query } from 'instep-engine/src/postgres/database.ts';
+import { readEmptyTeams } from 'instep-engine/src/postgres/statements/teams.ts';
+import { askForOrder } from 'instep-engine/src/repair/ambiguous-order.ts';
+import { askForName, createAskJob } from 'instep-engine/src/repair/ask-stripe.ts';
+import { FailedJobs } from 'instep-engine/src/repair/failed-jobs.ts';
 import {
   createSettleJob,
   readCustomersOfParkedEvents,
-} from 'instep/src/maintenance/parked-events.ts';
-import { applyProductNames } from 'instep/src/maintenance/plan-names.ts';
-import type { Job } from 'instep/src/maintenance/worker.ts';
-import type { Database, Query } from 'instep/src/postgres/database.ts';
-import { readEmptyTeams } from 'instep/src/postgres/statements/teams.ts';
-import type { Logger } from 'instep/src/runtime/logging.ts';
-import type { PlanSelection } from 'instep-engine';
+} from 'instep-engine/src/repair/parked-events.ts';
+import { applyProductNames } from 'instep-engine/src/repair/plan-names.ts';
+import { pruneEvents } from 'instep-engine/src/repair/prune.ts';
+import type { Job } from 'instep-engine/src/repair/worker.ts';
+import type { Logger } from 'instep-engine/src/runtime/logging.ts';
 import type { SimulatedApi } from './simulated-api.ts';
 import { isTemporary } from './until-available.ts';
 

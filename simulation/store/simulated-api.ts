@@ -1,7 +1,7 @@
-import type { StripeApi, StripePage } from 'instep/src/stripe/api.ts';
 import { ApiCollection, type ApiObject, listObjects } from 'instep/src/testing/fake-stripe-api.ts';
-import type { Json } from 'instep-engine';
-import { InstepError } from 'instep-engine';
+import type { Json } from 'instep-engine/rule';
+import { InstepError } from 'instep-engine/runtime';
+import type { StripeApi, StripePage } from 'instep-engine/src/stripe/api.ts';
 import type { Redirect } from '../checkout.ts';
 import type { History } from '../lifecycle/history.ts';
 import { PRODUCTS } from '../lifecycle/subscription.ts';

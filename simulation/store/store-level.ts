@@ -1,6 +1,6 @@
 import { storePolicy } from 'instep/src/access/team-access.ts';
-import type { Database } from 'instep/src/postgres/database.ts';
-import type { Logger } from 'instep/src/runtime/logging.ts';
+import type { Database } from 'instep-engine/src/postgres/database.ts';
+import type { Logger } from 'instep-engine/src/runtime/logging.ts';
 import { planSelectionOfRound } from '../core/core-level.ts';
 import { runCoreCase } from '../core/core-round.ts';
 import { emptySummary, type LevelOptions, type Summary } from '../level.ts';

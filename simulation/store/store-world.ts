@@ -1,6 +1,6 @@
-import type { ReceivedEvent } from 'instep/src/ingest/received-event.ts';
-import type { Database } from 'instep/src/postgres/database.ts';
-import type { PlanSelection } from 'instep-engine';
+import type { PlanSelection } from 'instep-engine/rule';
+import type { ReceivedEvent } from 'instep-engine/src/log/received-event.ts';
+import type { Database } from 'instep-engine/src/postgres/database.ts';
 import { parseReadable } from '../core/customer-events.ts';
 import { type Schedule, scheduleDeliveries } from '../lifecycle/delivery-schedule.ts';
 import type { Faults } from '../lifecycle/faults.ts';

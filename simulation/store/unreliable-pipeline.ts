@@ -1,13 +1,13 @@
-import { IngestPipeline } from 'instep/src/ingest/pipeline.ts';
-import type { Database } from 'instep/src/postgres/database.ts';
-import type { Logger } from 'instep/src/runtime/logging.ts';
 import {
   DatabaseBusy,
   DatabaseConflict,
   DatabaseUnavailable,
-  type PlanSelection,
   type Statement,
-} from 'instep-engine';
+} from 'instep-engine/postgres';
+import type { PlanSelection } from 'instep-engine/rule';
+import { IngestPipeline } from 'instep-engine/src/log/pipeline.ts';
+import type { Database } from 'instep-engine/src/postgres/database.ts';
+import type { Logger } from 'instep-engine/src/runtime/logging.ts';
 import type { Random } from '../random.ts';
 import type { SimulatedApi } from './simulated-api.ts';
 

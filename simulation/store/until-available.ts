@@ -1,10 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  DatabaseBusy,
-  DatabaseConflict,
-  DatabaseUnavailable,
-  DeadlineExceeded,
-} from 'instep-engine';
+import { DatabaseBusy, DatabaseConflict, DatabaseUnavailable } from 'instep-engine/postgres';
+import { DeadlineExceeded } from 'instep-engine/runtime';
 
 /** Whether the work can succeed later: the endpoint answers 503, and Stripe sends the event again. */
 export function isTemporary(error: unknown): boolean {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { ApplicationId, TeamAccess } from 'instep';
-import type { PlanSelection } from 'instep-engine';
+import type { PlanSelection } from 'instep-engine/rule';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { makeAccessView, readAccess, storePolicy } from '../support/internals/access.ts';
 import { recognizeTables } from '../support/internals/database.ts';

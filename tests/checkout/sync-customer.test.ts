@@ -1,7 +1,7 @@
 import { createHandler, createLogger } from 'instep';
 import { syncCustomer } from 'instep/src/checkout/checkout.ts';
 import { createCheckoutSession } from 'instep/testing';
-import { DeadlineExceeded } from 'instep-engine';
+import { DeadlineExceeded } from 'instep-engine/runtime';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { addTeam } from '../support/internals/rows.ts';
 import { SETTINGS } from '../support/process/instep-process.ts';

@@ -420,7 +420,7 @@ const SERVERS = {
 
 const CONNECTED = {
   Express: `import express from 'express';
-import { createNodeHandler } from 'instep/node';
+import { createNodeHandler, fastifyInstep } from 'instep/node';
 
 const app = express();
 const instep = createNodeHandler();
@@ -428,7 +428,6 @@ app.use(instep);
 app.use(express.json());
 `,
   Fastify: `import Fastify from "fastify"
-import { fastifyInstep } from 'instep/node';
 
 export function build(options) {
   const server = Fastify({

@@ -27,7 +27,7 @@ test('session secrets are read only where sessions are verified, created or chec
     'cli/user.ts',
     'doctor/examine.ts',
     'instep.ts',
-    'sessions/token.ts',
+    'http/session-token.ts',
   ]);
 });
 

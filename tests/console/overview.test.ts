@@ -1,6 +1,6 @@
 import { createLogger } from 'instep';
 import type { IssueCode } from 'instep/operate';
-import { DatabaseBusy } from 'instep-engine';
+import { DatabaseBusy } from 'instep-engine/postgres';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { openConsole } from '../support/browser/console-pages.ts';
 import type { Ingest } from '../support/internals/ingest.ts';

@@ -1,6 +1,6 @@
 import { Hono } from 'hono';
 import { withinDeadline } from 'instep-console/src/middleware.ts';
-import { withDeadline } from 'instep-engine';
+import { withDeadline } from 'instep-engine/runtime';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { useConsole } from '../support/service/console-service.ts';
 

@@ -1,5 +1,5 @@
-import { redactBody } from 'instep/src/event-log/redact.ts';
-import { foldAll } from 'instep-engine';
+import { foldAll } from 'instep-engine/rule';
+import { redactBody } from 'instep-engine/src/repair/redact.ts';
 import { expect, test } from 'vitest';
 import { renderHistory } from '../../simulation/lifecycle/history.ts';
 import { createRandom } from '../../simulation/random.ts';

@@ -1,4 +1,4 @@
-import { DatabaseUnavailable } from 'instep-engine';
+import { DatabaseUnavailable } from 'instep-engine/postgres';
 import type { Database, Query } from '../support/internals/database.ts';
 
 /** The point at which a process dies: before or after its n-th await of an outside operation. */

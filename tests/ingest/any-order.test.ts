@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { SubscriptionEventFields } from 'instep/testing';
-import { contractPlan, foldAll, type Plan, teamPlan } from 'instep-engine';
+import { contractPlan, foldAll, type Plan, teamPlan } from 'instep-engine/rule';
 import { describe, expect, test } from 'vitest';
 import type { ReceivedEvent } from '../support/internals/ingest.ts';
 import { postgresServers } from '../support/postgres/test-database.ts';

@@ -1,5 +1,6 @@
 import { type ApplicationId, createLogger } from 'instep';
 import { describe, expect, test } from 'vitest';
+import { linksByMetadata } from '../support/internals/ingest.ts';
 import { addTeam, readTeam, readTeamsOf } from '../support/internals/rows.ts';
 import { counting } from '../support/postgres/observed-database.ts';
 import { postgresServers } from '../support/postgres/test-database.ts';
@@ -13,8 +14,9 @@ describe.each(postgresServers)('with LINK_BY_METADATA on $name', (server) => {
 
   function openPipeline(linkByMetadata: string | null = 'teamId', database = store.database) {
     const logger = createLogger('info', { write: (line) => lines.push(line) });
-    const options = { logger, linkByMetadata, keyMode: 'test' } as const;
-    return openWholePipeline(database, options).ingest;
+    const linking = { database, logger, key: linkByMetadata, deadlineMs: 60_000 };
+    const onUnlinked = linksByMetadata({ ...linking, keyMode: 'test' });
+    return openWholePipeline(database, { logger, onUnlinked }).ingest;
   }
 
   const newTeam = (customerId: string | null = null) =>

@@ -1,4 +1,4 @@
-import { DatabaseBusy } from 'instep-engine';
+import { DatabaseBusy } from 'instep-engine/postgres';
 import { expect, test, vi } from 'vitest';
 import type { IngestPipelineOptions } from '../support/internals/ingest.ts';
 import { readStoredIssues } from '../support/internals/rows.ts';

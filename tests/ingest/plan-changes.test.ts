@@ -1,7 +1,7 @@
 import { type ApplicationId, createLogger } from 'instep';
 import { type Operator, openContext, perform, readPlanChanges } from 'instep/operate';
-import { linkTeam as link } from 'instep/src/access/current-plan.ts';
-import { applyProductNames } from 'instep/src/maintenance/plan-names.ts';
+import { linkTeam as link } from 'instep-engine/src/postgres/statements/current-plan.ts';
+import { applyProductNames } from 'instep-engine/src/repair/plan-names.ts';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { Database, Query } from '../support/internals/database.ts';
 import { performOne } from '../support/internals/operations.ts';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { DatabaseRefused } from 'instep-engine';
+import { DatabaseRefused } from 'instep-engine/postgres';
 import { describe, expect, test, vi } from 'vitest';
 import { migrate } from '../support/internals/database.ts';
 import type { ReceivedEvent } from '../support/internals/ingest.ts';

@@ -1,5 +1,5 @@
 import type { ApplicationId } from 'instep';
-import { linkTeam } from 'instep/src/access/current-plan.ts';
+import { linkTeam } from 'instep-engine/src/postgres/statements/current-plan.ts';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Settle } from '../support/internals/ingest.ts';
 import { raiseQuestions } from '../support/internals/repair.ts';

@@ -1,4 +1,4 @@
-import { makeSnapshot } from 'instep/src/stripe/subscription-snapshot.ts';
+import { makeSnapshot } from 'instep-engine/src/stripe/subscription-snapshot.ts';
 import { expect, test } from 'vitest';
 import type { ReceivedEvent } from '../support/internals/ingest.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';

@@ -1,7 +1,8 @@
 import { type ApplicationId, createLogger } from 'instep';
-import { createCatchUpJob } from 'instep/src/maintenance/catch-up.ts';
 import { ApiCollection, type ApiFault, startFakeStripeApi } from 'instep/testing';
-import { DatabaseBusy, DatabaseUnavailable, Stopped } from 'instep-engine';
+import { DatabaseBusy, DatabaseUnavailable } from 'instep-engine/postgres';
+import { Stopped } from 'instep-engine/runtime';
+import { createCatchUpJob } from 'instep-engine/src/repair/catch-up.ts';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { Database } from '../support/internals/database.ts';
 import { type Ingest, IngestPipeline } from '../support/internals/ingest.ts';

@@ -1,4 +1,4 @@
-import { createNameLookup } from 'instep/src/stripe/product-names.ts';
+import { createNameLookup } from 'instep-engine/src/stripe/product-names.ts';
 import { afterEach, expect, test, vi } from 'vitest';
 import { withLease } from '../support/internals/repair.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';

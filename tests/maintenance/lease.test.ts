@@ -1,4 +1,4 @@
-import { Stopped } from 'instep-engine';
+import { Stopped } from 'instep-engine/runtime';
 import { afterEach, expect, test, vi } from 'vitest';
 import { type LeasedRun, sweep, withLease } from '../support/internals/repair.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';

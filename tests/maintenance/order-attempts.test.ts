@@ -1,5 +1,5 @@
-import type { JsonObject } from 'instep-engine';
-import { DatabaseBusy } from 'instep-engine';
+import { DatabaseBusy } from 'instep-engine/postgres';
+import type { JsonObject } from 'instep-engine/rule';
 import { expect, test } from 'vitest';
 import type { Ingest } from '../support/internals/ingest.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';

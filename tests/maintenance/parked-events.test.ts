@@ -1,7 +1,7 @@
 import { createLogger } from 'instep';
 import { readFigures } from 'instep/src/health/figures.ts';
-import { readCustomersOfParkedEvents } from 'instep/src/maintenance/parked-events.ts';
-import { DatabaseBusy } from 'instep-engine';
+import { DatabaseBusy } from 'instep-engine/postgres';
+import { readCustomersOfParkedEvents } from 'instep-engine/src/repair/parked-events.ts';
 import { expect, test } from 'vitest';
 import { pagesOf } from '../support/internals/database.ts';
 import type { Ingest, Settle } from '../support/internals/ingest.ts';

@@ -1,6 +1,6 @@
 import { createLogger } from 'instep';
-import { catchUp } from 'instep/src/maintenance/catch-up.ts';
-import type { Json } from 'instep-engine';
+import type { Json } from 'instep-engine/rule';
+import { catchUp } from 'instep-engine/src/repair/catch-up.ts';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { reconcile } from '../support/internals/repair.ts';
 import { addTeam } from '../support/internals/rows.ts';

@@ -1,6 +1,6 @@
 import { createLogger } from 'instep';
-import { applyProductNames } from 'instep/src/maintenance/plan-names.ts';
-import { DatabaseUnavailable } from 'instep-engine';
+import { DatabaseUnavailable } from 'instep-engine/postgres';
+import { applyProductNames } from 'instep-engine/src/repair/plan-names.ts';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Database, Query } from '../support/internals/database.ts';
 import { lockTeam, whileHeld } from '../support/postgres/locks.ts';

@@ -1,5 +1,5 @@
-import type { Json } from 'instep-engine';
-import { DeadlineExceeded, Stopped } from 'instep-engine';
+import type { Json } from 'instep-engine/rule';
+import { DeadlineExceeded, Stopped } from 'instep-engine/runtime';
 import { expect, test } from 'vitest';
 import { readPages } from '../support/internals/repair.ts';
 import { StripeApiFailed, type StripePage } from '../support/internals/stripe.ts';

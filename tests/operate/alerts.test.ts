@@ -1,8 +1,7 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { inspect } from 'node:util';
-import type { Issue } from 'instep/operate';
-import { ISSUES } from 'instep/operate';
+import { ISSUES, type Issue } from 'instep/operate';
 import { createAlertsJob } from 'instep/src/operate/alerts.ts';
 import { signWebhook } from 'instep/testing';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';

@@ -6,7 +6,7 @@ import {
   openContext,
   perform,
 } from 'instep/operate';
-import { DatabaseUnavailable } from 'instep-engine';
+import { DatabaseUnavailable } from 'instep-engine/postgres';
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
 import { collect } from '../support/collect.ts';
 import { performOne } from '../support/internals/operations.ts';

@@ -8,7 +8,7 @@ import {
   readTimeline,
   type TimelineItem,
 } from 'instep/operate';
-import { recordApplicationChanges } from 'instep/src/postgres/statements/plan-changes.ts';
+import { recordApplicationChanges } from 'instep-engine/src/postgres/statements/plan-changes.ts';
 import { afterAll, expect, test } from 'vitest';
 import { addTeam } from '../support/internals/rows.ts';
 import { eventBody, received } from '../support/stripe/events.ts';

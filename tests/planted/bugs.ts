@@ -203,7 +203,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   ]),
   instep.store(
     'the newest tie group is pruned',
-    'event-log/prune.ts',
+    'repair/prune.ts',
     [
       '  event.created_at < to_timestamp(event.deciding_seconds)\n',
       '  event.created_at <= to_timestamp(event.deciding_seconds)\n',
@@ -214,31 +214,29 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
       'between_them.created_at <= to_timestamp(event.deciding_seconds)',
     ],
   ),
-  instep.store("another subscription's newest event is pruned", 'event-log/prune.ts', [
+  instep.store("another subscription's newest event is pruned", 'repair/prune.ts', [
     'subscriptions.get(subscriptionId)?.deciding ?? null;',
     'subscriptions.values().next().value?.deciding ?? null;',
   ]),
-  instep.store(
-    'events that are missing in the log are taken for known',
-    'maintenance/catch-up.ts',
-    ['(event) => !knownIds.has(event.key) &&', '(event) => knownIds.has(event.key) &&'],
-  ),
-  instep.store('the list is not read beyond its first page', 'maintenance/stripe-calls.ts', [
+  instep.store('events that are missing in the log are taken for known', 'repair/catch-up.ts', [
+    '(event) => !knownIds.has(event.key) &&',
+    '(event) => knownIds.has(event.key) &&',
+  ]),
+  instep.store('the list is not read beyond its first page', 'repair/stripe-calls.ts', [
     'next = page.cursor === null ? null : fetchPage(page.cursor);',
     'next = null;',
   ]),
-  instep.store(
-    'a canceled subscription counts from the snapshot on',
-    'maintenance/reconcile/drift.ts',
-    ['(endedSeconds ?? asOfSeconds)', 'asOfSeconds'],
-  ),
+  instep.store('a canceled subscription counts from the snapshot on', 'repair/reconcile/drift.ts', [
+    '(endedSeconds ?? asOfSeconds)',
+    'asOfSeconds',
+  ]),
   engine.store('a listed snapshot counts as outdated', 'rule/snapshot.ts', [
     'if (!isSnapshot || seenKeys === null) return false;',
     'if (!isSnapshot) return false;\n  if (seenKeys === null) return true;',
   ]),
 
   // Few lifecycles end with a change of the plan.
-  instep.unit('another product is not drift', 'maintenance/reconcile/drift.ts', [
+  instep.unit('another product is not drift', 'repair/reconcile/drift.ts', [
     'if (providerProductId !== null) return providerProductId === productId;',
     'if (providerProductId !== null) return true;',
   ]),

@@ -1,4 +1,4 @@
-import { DatabaseBusy, DatabaseUnavailable } from 'instep-engine';
+import { DatabaseBusy, DatabaseUnavailable } from 'instep-engine/postgres';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type Database, openDatabase, parseDatabaseUrl } from '../support/internals/database.ts';
 import { PostgresCluster } from '../support/postgres/postgres-cluster.ts';

@@ -1,4 +1,4 @@
-import { DatabaseConflict } from 'instep-engine';
+import { DatabaseConflict } from 'instep-engine/postgres';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Database } from '../support/internals/database.ts';
 import {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DatabaseRefused, DatabaseUnavailable } from 'instep-engine';
+import { DatabaseRefused, DatabaseUnavailable } from 'instep-engine/postgres';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type Database, openDatabase, parseDatabaseUrl } from '../support/internals/database.ts';
 import { startProxy, type TcpProxy } from '../support/network/tcp-proxy.ts';

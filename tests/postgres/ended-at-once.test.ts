@@ -1,7 +1,6 @@
 import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
-import { createServer } from 'node:net';
-import { DatabaseUnavailable } from 'instep-engine';
+import { type AddressInfo, createServer } from 'node:net';
+import { DatabaseUnavailable } from 'instep-engine/postgres';
 import { expect, test } from 'vitest';
 import { openDatabase } from '../support/internals/database.ts';
 

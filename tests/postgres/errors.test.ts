@@ -7,7 +7,7 @@ import {
   DatabaseUnavailable,
   DatabaseUnusable,
   databaseError,
-} from 'instep-engine';
+} from 'instep-engine/postgres';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Database } from '../support/internals/database.ts';
 import {

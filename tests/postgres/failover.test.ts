@@ -1,6 +1,6 @@
 import { EventEmitter, once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DatabaseUnavailable } from 'instep-engine';
+import { DatabaseUnavailable } from 'instep-engine/postgres';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Database, openDatabase, parseDatabaseUrl } from '../support/internals/database.ts';
 import { startProxy } from '../support/network/tcp-proxy.ts';

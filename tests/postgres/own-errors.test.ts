@@ -1,5 +1,5 @@
 import { SchemaInUse } from 'instep';
-import { DeadlineExceeded, Stopped } from 'instep-engine';
+import { DeadlineExceeded, Stopped } from 'instep-engine/runtime';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {

@@ -4,7 +4,7 @@ import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ApiCollection, startFakeStripeApi } from 'instep/testing';
-import { DatabaseBusy } from 'instep-engine';
+import { DatabaseBusy } from 'instep-engine/postgres';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { startLoad } from '../faults/load.ts';

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { createLogger, openInstep, readConfig } from 'instep';
-import { findHiddenRows } from 'instep/src/postgres/tables/privileges.ts';
-import type { Json } from 'instep-engine';
-import { DatabaseRefused } from 'instep-engine';
+import { DatabaseRefused } from 'instep-engine/postgres';
+import type { Json } from 'instep-engine/rule';
+import { findHiddenRows } from 'instep-engine/src/postgres/tables/privileges.ts';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type Database, recognizeTables } from '../support/internals/database.ts';
 import type { Ingest } from '../support/internals/ingest.ts';

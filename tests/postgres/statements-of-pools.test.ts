@@ -1,4 +1,4 @@
-import { DatabaseRefused } from 'instep-engine';
+import { DatabaseRefused } from 'instep-engine/postgres';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Database, openDatabase, parseDatabaseUrl } from '../support/internals/database.ts';

@@ -1,4 +1,4 @@
-import { Batcher, QueueFull } from 'instep-engine';
+import { Batcher, QueueFull } from 'instep-engine/runtime';
 import { expect, test, vi } from 'vitest';
 
 type Run = (items: readonly number[]) => Promise<number[]>;

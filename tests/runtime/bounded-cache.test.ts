@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { BoundedCache } from 'instep-engine';
+import { BoundedCache } from 'instep-engine/runtime';
 import { expect, test } from 'vitest';
 
 const key = fc.integer({ min: 0, max: 7 });

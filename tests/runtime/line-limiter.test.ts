@@ -1,4 +1,4 @@
-import { limitLines } from 'instep/src/runtime/logging.ts';
+import { limitLines } from 'instep-engine/src/runtime/logging.ts';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
 type Line = { readonly number?: number; readonly suppressed?: number };

@@ -1,5 +1,5 @@
 import { createLogger, type LogLevel } from 'instep';
-import { DatabaseRefused } from 'instep-engine';
+import { DatabaseRefused } from 'instep-engine/postgres';
 import { expect, test } from 'vitest';
 
 function openLogger(level: LogLevel = 'trace') {

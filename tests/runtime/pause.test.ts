@@ -1,4 +1,4 @@
-import { throttle } from 'instep-engine';
+import { throttle } from 'instep-engine/runtime';
 import { expect, test } from 'vitest';
 
 const { signal } = new AbortController();

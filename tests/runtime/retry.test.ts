@@ -1,4 +1,4 @@
-import { type RetryPolicy, retry, Stopped } from 'instep-engine';
+import { type RetryPolicy, retry, Stopped } from 'instep-engine/runtime';
 import { describe, expect, test } from 'vitest';
 
 const POLICY: RetryPolicy = { isRetryable: () => true, firstPauseMs: 0, longestPauseMs: 60_000 };

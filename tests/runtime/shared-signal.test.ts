@@ -1,4 +1,4 @@
-import { abortAfter, pause } from 'instep-engine';
+import { abortAfter, pause } from 'instep-engine/runtime';
 import { expect, onTestFinished, test } from 'vitest';
 
 const LONG_MS = 600_000;

@@ -1,6 +1,6 @@
 import type { HttpRequest } from 'instep';
-import { createFetchHandler } from 'instep/src/server/fetch-handler.ts';
-import { HttpError, jsonResponse } from 'instep/src/server/http-message.ts';
+import { createFetchHandler } from 'instep-engine/src/http/fetch-handler.ts';
+import { HttpError, jsonResponse } from 'instep-engine/src/http/http-message.ts';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
 const LIMIT_BYTES = 10;

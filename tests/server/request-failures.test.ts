@@ -1,8 +1,8 @@
 import { createLogger } from 'instep';
-import { NO_INSTRUMENTATION } from 'instep/src/runtime/instrumentation.ts';
-import { Router } from 'instep/src/server/router.ts';
 import { signWebhook } from 'instep/testing';
-import { DatabaseRefused, DatabaseUnavailable } from 'instep-engine';
+import { DatabaseRefused, DatabaseUnavailable } from 'instep-engine/postgres';
+import { Router } from 'instep-engine/src/http/router.ts';
+import { NO_INSTRUMENTATION } from 'instep-engine/src/runtime/instrumentation.ts';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { ReadinessEndpoint, UserEndpoint, WebhookEndpoint } from '../support/internals/server.ts';
 import { SignatureVerifier } from '../support/internals/stripe.ts';

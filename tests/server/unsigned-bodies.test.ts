@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { createLogger, listen } from 'instep';
-import { readBody, UnfinishedBodies } from 'instep/src/server/read-body.ts';
+import { readBody, UnfinishedBodies } from 'instep-engine/src/http/read-body.ts';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import {
   exchange,

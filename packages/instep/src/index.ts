@@ -2,31 +2,75 @@
 
 import { type Instep, type InstepOptions, logSettings, openService } from './instep.ts';
 
+export {
+  type Handler,
+  type HttpRequest,
+  type HttpResponse,
+  type IngestWebhook,
+  type IngestWebhookOptions,
+  type ListenerOptions,
+  ListenFailed,
+  type ListenOptions,
+  listen,
+  type Profile,
+  type RunningServer,
+} from 'instep-engine/http';
+export {
+  type ApplicationId,
+  ApplicationTablesUnfit,
+  DatabaseBusy,
+  DatabaseConflict,
+  type DatabasePool,
+  DatabaseRefused,
+  DatabaseUnavailable,
+  DatabaseUnusable,
+  type DeclaredTable,
+  type DeclaredTables,
+  type MemberField,
+  type PlanChange,
+  SchemaInUse,
+  SchemaMismatch,
+  type TeamChangesRequest,
+  type TeamField,
+  type User,
+  type UserField,
+} from 'instep-engine/postgres';
+export type { MaintenanceMode } from 'instep-engine/repair';
 export type {
   ChangeCause as PlanChangeCause,
   Plan as TeamPlan,
   PlanSelection,
   Status,
-} from 'instep-engine';
+} from 'instep-engine/rule';
 export {
-  DatabaseBusy,
-  DatabaseConflict,
-  DatabaseRefused,
-  DatabaseUnavailable,
-  DatabaseUnusable,
+  createLogger,
   DeadlineExceeded,
   InstepError,
+  type LogDestination,
+  type Logger,
+  type LoggerOptions,
+  type LogLevel,
   QueueFull,
-} from 'instep-engine';
+  type WriteLine,
+} from 'instep-engine/runtime';
+export { BodyNotJson, SignatureInvalid } from 'instep-engine/stripe';
 export type { AccessReason, TeamAccess } from './access/team-access.ts';
-export type { HandlerMethods, HandlerOptions, HandlerPaths } from './adapters/handler.ts';
-export { createHandler, type FetchHandler } from './adapters/handler.ts';
+export {
+  createHandler,
+  type FetchHandler,
+  type HandlerMethods,
+  type HandlerOptions,
+  type HandlerPaths,
+} from './adapters/handler.ts';
 export { type ReadSessionOptions, readSession } from './adapters/read-session.ts';
-export type { ApplicationId, User } from './application.ts';
 export { ConsumerRefused, type FeedStart } from './changes/consumers.ts';
 export type { Feed, FeedOptions, PlanChangeHandler } from './changes/plan-change-feed.ts';
-export type { CheckoutOf, CompleteCheckoutRequest } from './checkout/checkout.ts';
-export { SyncFailed, type SyncFailedCode } from './checkout/checkout.ts';
+export {
+  type CheckoutOf,
+  type CompleteCheckoutRequest,
+  SyncFailed,
+  type SyncFailedCode,
+} from './checkout/checkout.ts';
 export {
   type AlertConfig,
   type Config,
@@ -38,42 +82,7 @@ export {
   readConfig,
 } from './config/config.ts';
 export type { Instep, InstepOptions } from './instep.ts';
-export type { MaintenanceMode } from './maintenance/worker.ts';
 export type { Exposition } from './metrics/metrics.ts';
-export type { DatabasePool } from './postgres/database-pool.ts';
-export { SchemaInUse, SchemaMismatch } from './postgres/migrate.ts';
-export type {
-  PlanChange,
-  TeamChangesRequest,
-} from './postgres/statements/plan-changes.ts';
-export type {
-  DeclaredTable,
-  DeclaredTables,
-  MemberField,
-  TeamField,
-  UserField,
-} from './postgres/tables/application-tables.ts';
-export { ApplicationTablesUnfit } from './postgres/tables/recognize-tables.ts';
-export type { LogDestination } from './runtime/logging.ts';
-export {
-  createLogger,
-  type Logger,
-  type LoggerOptions,
-  type LogLevel,
-  type WriteLine,
-} from './runtime/logging.ts';
-export type { Handler, HttpRequest, HttpResponse } from './server/http-message.ts';
-export {
-  type ListenerOptions,
-  ListenFailed,
-  type ListenOptions,
-  listen,
-  type RunningServer,
-} from './server/listener.ts';
-export type { Profile } from './server/user.ts';
-export type { IngestWebhook, IngestWebhookOptions } from './server/webhook.ts';
-export { BodyNotJson } from './stripe/parse-event.ts';
-export { SignatureInvalid } from './stripe/signature.ts';
 
 /**
  * Logs which database is used, connects to it, migrates Instep's own tables, checks the

@@ -2,14 +2,49 @@
 // the commands call `openService`.
 
 import { randomUUID } from 'node:crypto';
-import { withDeadline } from 'instep-engine';
+import {
+  createFetchHandler,
+  type Handler,
+  type IngestWebhook,
+  ReadinessEndpoint,
+  Router,
+  SessionReader,
+  secretKeys,
+  UserEndpoint,
+  WebhookEndpoint,
+} from 'instep-engine/http';
+import { type Ingest, IngestPipeline } from 'instep-engine/log';
+import {
+  type ApplicationId,
+  checkSchema,
+  checkWritable,
+  type DatabasePool,
+  type DeclaredTables,
+  type PlanChange,
+  type Query,
+  readTeamChanges,
+  type TeamChangesRequest,
+} from 'instep-engine/postgres';
+import { FailedJobs, type MaintenanceMode, openMaintenance } from 'instep-engine/repair';
+import {
+  type Instrumentation,
+  type Logger,
+  limitLines,
+  NO_INSTRUMENTATION,
+  withDeadline,
+} from 'instep-engine/runtime';
+import {
+  createEventRetrieval,
+  createStripeApi,
+  keyKindOf,
+  SignatureVerifier,
+} from 'instep-engine/stripe';
 import {
   readAccess,
   reportOtherPolicy,
   storePolicy,
   type TeamAccess,
 } from './access/team-access.ts';
-import type { ApplicationId } from './application.ts';
 import {
   type Feed,
   type FeedCall,
@@ -27,35 +62,11 @@ import { checkedTables } from './config/database.ts';
 import { problemText } from './config/environment.ts';
 import { connectToServer, type DatabaseServer, prepareDatabase } from './database/connect.ts';
 import { createRefusalsJob, RefusalCounts } from './health/refusals.ts';
-import { type Ingest, IngestPipeline } from './ingest/pipeline.ts';
 import { linksByMetadata } from './links/link-by-metadata.ts';
 import { createLinkJob } from './links/link-waiting.ts';
-import { FailedJobs } from './maintenance/failed-jobs.ts';
-import { type MaintenanceMode, openMaintenance } from './maintenance/worker.ts';
 import type { GaugeSources } from './metrics/gauges.ts';
 import type { Exposition } from './metrics/metrics.ts';
 import { formSecretOf, type OperateContext } from './operate/context.ts';
-import { checkWritable, type Query } from './postgres/database.ts';
-import type { DatabasePool } from './postgres/database-pool.ts';
-import { checkSchema } from './postgres/migrate.ts';
-import {
-  type PlanChange,
-  readTeamChanges,
-  type TeamChangesRequest,
-} from './postgres/statements/plan-changes.ts';
-import type { DeclaredTables } from './postgres/tables/application-tables.ts';
-import { type Instrumentation, NO_INSTRUMENTATION } from './runtime/instrumentation.ts';
-import { type Logger, limitLines } from './runtime/logging.ts';
-import { createFetchHandler } from './server/fetch-handler.ts';
-import { ReadinessEndpoint } from './server/health.ts';
-import type { Handler } from './server/http-message.ts';
-import { Router } from './server/router.ts';
-import { UserEndpoint } from './server/user.ts';
-import { type IngestWebhook, WebhookEndpoint } from './server/webhook.ts';
-import { SessionReader, secretKeys } from './sessions/token.ts';
-import { createEventRetrieval, createStripeApi } from './stripe/api.ts';
-import { keyKindOf } from './stripe/key-kind.ts';
-import { SignatureVerifier } from './stripe/signature.ts';
 
 /** What an app can call, of every handler. */
 export type HandlerMethods = {
@@ -230,7 +241,7 @@ export async function openService(options: InstepOptions): Promise<Service> {
     const refusalsJob = createRefusalsJob(query, refusals);
     // What this process refuses is counted nowhere else.
     if (mode === 'off') return [refusalsJob];
-    const { createJobs } = await import('./maintenance/jobs.ts');
+    const { createJobs } = await import('instep-engine/repair');
     const jobs = [...createJobs({ ...context, failedJobs }, config), refusalsJob];
     if (linkByMetadata !== null) {
       const links = { database, settle, logger, keyMode, key: linkByMetadata };

@@ -1,11 +1,5 @@
-import {
-  fold,
-  KnownEvents,
-  NO_STATE,
-  pgDatabase,
-  SESSION_OPTIONS,
-  writeState,
-} from 'instep-engine';
+import { pgDatabase, SESSION_OPTIONS } from 'instep-engine/postgres';
+import { fold, KnownEvents, NO_STATE, writeState } from 'instep-engine/rule';
 import pg from 'pg';
 import { expect, test } from 'vitest';
 import { repetitions } from '../../support/test-length.ts';

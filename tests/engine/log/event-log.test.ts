@@ -1,4 +1,5 @@
-import { DatabaseRefused, writeState } from 'instep-engine';
+import { DatabaseRefused } from 'instep-engine/postgres';
+import { writeState } from 'instep-engine/rule';
 import { expect, test } from 'vitest';
 import {
   openEngineDatabase,

@@ -1,4 +1,4 @@
-import { DatabaseBusy } from 'instep-engine';
+import { DatabaseBusy } from 'instep-engine/postgres';
 import { EventQueues } from 'instep-engine/src/log/event-queues.ts';
 import { expect, onTestFinished, test, vi } from 'vitest';
 

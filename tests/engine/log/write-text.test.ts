@@ -1,4 +1,5 @@
-import { type PlanFieldName, writeText } from 'instep-engine';
+import { writeText } from 'instep-engine/log';
+import type { PlanFieldName } from 'instep-engine/rule';
 import { expect, test } from 'vitest';
 import { STARTER_TEAMS } from '../support/engine-database.ts';
 

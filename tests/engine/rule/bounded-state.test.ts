@@ -10,7 +10,7 @@ import {
   type SubscriptionEvent,
   teamPlan,
   writeState,
-} from 'instep-engine';
+} from 'instep-engine/rule';
 import { expect, test } from 'vitest';
 import { repetitions } from '../../support/test-length.ts';
 import { eventOf } from '../support/events.ts';

@@ -1,4 +1,4 @@
-import { foldAll, type SubscriptionEvent } from 'instep-engine';
+import { foldAll, type SubscriptionEvent } from 'instep-engine/rule';
 import { expect, test } from 'vitest';
 import { eventOf } from '../support/events.ts';
 

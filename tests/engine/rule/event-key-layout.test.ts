@@ -1,4 +1,9 @@
-import { FIRST_DATED_KEY, formatEventKey, tieGroupRangeOf, tieGroupRanges } from 'instep-engine';
+import {
+  FIRST_DATED_KEY,
+  formatEventKey,
+  tieGroupRangeOf,
+  tieGroupRanges,
+} from 'instep-engine/rule';
 import { expect, test } from 'vitest';
 
 const PARTS = {

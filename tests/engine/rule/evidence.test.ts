@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { Json, SubscriptionEvent } from 'instep-engine';
+import type { Json, SubscriptionEvent } from 'instep-engine/rule';
 import { expect, test } from 'vitest';
 import { permutations } from '../support/permutations.ts';
 import { decidingAfter, event, known } from '../support/tie-groups.ts';

@@ -13,7 +13,7 @@ import {
   type SubscriptionEvent,
   teamPlan,
   writeState,
-} from 'instep-engine';
+} from 'instep-engine/rule';
 import { describe, expect, test } from 'vitest';
 import { eventOf } from '../support/events.ts';
 import { permutations } from '../support/permutations.ts';

@@ -1,4 +1,4 @@
-import { asObject } from 'instep-engine';
+import { asObject } from 'instep-engine/rule';
 import { expect, test } from 'vitest';
 
 test('only a JSON object is an object, not a list, null or a missing value', () => {

@@ -1,4 +1,4 @@
-import { KnownEvents } from 'instep-engine';
+import { KnownEvents } from 'instep-engine/rule';
 import { expect, test } from 'vitest';
 import { eventOf } from '../support/events.ts';
 

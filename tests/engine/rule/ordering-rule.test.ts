@@ -9,7 +9,7 @@ import {
   reportedBy,
   type SubscriptionEvent,
   teamPlan,
-} from 'instep-engine';
+} from 'instep-engine/rule';
 import { describe, expect, test } from 'vitest';
 import { eventOf } from '../support/events.ts';
 import { event } from '../support/tie-groups.ts';

@@ -1,5 +1,12 @@
 import fc from 'fast-check';
-import { foldAll, NO_PLAN, NO_STATE, planWriterOf, selectedReport, teamPlan } from 'instep-engine';
+import {
+  foldAll,
+  NO_PLAN,
+  NO_STATE,
+  planWriterOf,
+  selectedReport,
+  teamPlan,
+} from 'instep-engine/rule';
 import { describe, expect, test } from 'vitest';
 import { eventOf } from '../support/events.ts';
 import { permutations } from '../support/permutations.ts';

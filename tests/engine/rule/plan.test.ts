@@ -1,4 +1,11 @@
-import { contractPlan, hasPlan, isSamePlan, NO_PLAN, type Plan, planAfter } from 'instep-engine';
+import {
+  contractPlan,
+  hasPlan,
+  isSamePlan,
+  NO_PLAN,
+  type Plan,
+  planAfter,
+} from 'instep-engine/rule';
 import { expect, test } from 'vitest';
 
 const plan: Plan = {

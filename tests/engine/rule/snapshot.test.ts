@@ -1,4 +1,4 @@
-import type { SubscriptionEvent } from 'instep-engine';
+import type { SubscriptionEvent } from 'instep-engine/rule';
 import { describe, expect, test } from 'vitest';
 import { permutations } from '../support/permutations.ts';
 import { ambiguous, decidingAfter, event, known, snapshot } from '../support/tie-groups.ts';

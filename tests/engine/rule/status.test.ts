@@ -5,7 +5,7 @@ import {
   rankOf,
   STATUSES,
   type Status,
-} from 'instep-engine';
+} from 'instep-engine/rule';
 import { expect, test } from 'vitest';
 
 const EFFECTS: Readonly<Record<Status, ReturnType<typeof effectOf>>> = {

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { JsonObject, SubscriptionEvent } from 'instep-engine';
+import type { JsonObject, SubscriptionEvent } from 'instep-engine/rule';
 import { describe, expect, test } from 'vitest';
 import { permutations } from '../support/permutations.ts';
 import {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { EventLog, LogEvent } from 'instep-engine';
+import type { EventLog, LogEvent } from 'instep-engine/log';
 import type pg from 'pg';
 import { sentEvent } from './engine-database.ts';
 

@@ -1,16 +1,13 @@
+import { EventLog, type EventLogOptions, type LogEvent, type LoggedEvent } from 'instep-engine/log';
 import {
   ENGINE_SCHEMA,
-  EventLog,
-  type EventLogOptions,
-  type LogEvent,
-  type LoggedEvent,
-  type PlanFieldName,
   pgDatabase,
-  rebuildState,
   SESSION_OPTIONS,
   type StatementRunner,
   type TeamsTable,
-} from 'instep-engine';
+} from 'instep-engine/postgres';
+import { rebuildState } from 'instep-engine/repair';
+import type { PlanFieldName } from 'instep-engine/rule';
 import pg from 'pg';
 import { onTestFinished } from 'vitest';
 import { parseBody, parseEvent } from '../../support/internals/stripe.ts';

@@ -1,4 +1,4 @@
-import type { SubscriptionEvent } from 'instep-engine';
+import type { SubscriptionEvent } from 'instep-engine/rule';
 
 type JsonObject = SubscriptionEvent['object'];
 

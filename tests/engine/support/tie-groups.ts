@@ -1,4 +1,4 @@
-import { foldAll, type JsonObject, reportedBy, type SubscriptionEvent } from 'instep-engine';
+import { foldAll, type JsonObject, reportedBy, type SubscriptionEvent } from 'instep-engine/rule';
 import { eventOf } from './events.ts';
 
 /** An event of one second: the subscription after it, and the values that it replaced. */

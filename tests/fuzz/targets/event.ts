@@ -7,8 +7,8 @@ import {
   parseEvent,
   type ReadableEvent,
   type StripeEvent,
-} from 'instep/src/stripe/parse-event.ts';
-import { SignatureInvalid, SignatureVerifier } from 'instep/src/stripe/signature.ts';
+} from 'instep-engine/src/stripe/parse-event.ts';
+import { SignatureInvalid, SignatureVerifier } from 'instep-engine/src/stripe/signature.ts';
 import { expect } from 'vitest';
 import { eventBody } from '../../support/stripe/events.ts';
 import type { Target } from '../fuzz.ts';

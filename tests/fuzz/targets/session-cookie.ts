@@ -1,4 +1,4 @@
-import { sessionToken } from 'instep/src/sessions/token.ts';
+import { sessionToken } from 'instep-engine/src/http/session-token.ts';
 import { expect } from 'vitest';
 import type { Target } from '../fuzz.ts';
 

@@ -4,7 +4,7 @@ import {
   type Session,
   secretKeys,
   verifySession,
-} from 'instep/src/sessions/token.ts';
+} from 'instep-engine/src/http/session-token.ts';
 import { expect } from 'vitest';
 import type { Target } from '../fuzz.ts';
 

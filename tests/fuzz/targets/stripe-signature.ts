@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { SignatureInvalid, SignatureVerifier } from 'instep/src/stripe/signature.ts';
+import { SignatureInvalid, SignatureVerifier } from 'instep-engine/src/stripe/signature.ts';
 import { expect } from 'vitest';
 import type { Target } from '../fuzz.ts';
 

@@ -1,10 +1,10 @@
-import { driftOf } from 'instep/src/maintenance/reconcile/drift.ts';
+import { createSubscriptionEvent } from 'instep/testing';
+import { foldAll, type Plan, type PlanSelection, type SubscriptionEvent } from 'instep-engine/rule';
+import { driftOf } from 'instep-engine/src/repair/reconcile/drift.ts';
 import {
   type ListedSubscription,
   parseListedSubscription,
-} from 'instep/src/stripe/subscription-snapshot.ts';
-import { createSubscriptionEvent } from 'instep/testing';
-import { foldAll, type Plan, type PlanSelection, type SubscriptionEvent } from 'instep-engine';
+} from 'instep-engine/src/stripe/subscription-snapshot.ts';
 import { describe, expect, test } from 'vitest';
 import { NO_PLAN } from '../../support/service/contract-service.ts';
 import { received } from '../../support/stripe/events.ts';

@@ -1,4 +1,4 @@
-import { findDrifts } from 'instep/src/maintenance/reconcile/reconcile-teams.ts';
+import { findDrifts } from 'instep-engine/src/repair/reconcile/reconcile-teams.ts';
 import pg from 'pg';
 import { expect, test } from 'vitest';
 import { openDatabase } from '../../support/internals/database.ts';

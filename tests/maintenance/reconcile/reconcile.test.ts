@@ -1,6 +1,6 @@
 import { createLogger } from 'instep';
-import type { Json } from 'instep-engine';
-import { DatabaseBusy, DatabaseRefused } from 'instep-engine';
+import { DatabaseBusy, DatabaseRefused } from 'instep-engine/postgres';
+import type { Json } from 'instep-engine/rule';
 import { expect, test } from 'vitest';
 import type { Database, Query } from '../../support/internals/database.ts';
 import type { Ingest } from '../../support/internals/ingest.ts';

@@ -5,12 +5,12 @@ export {
   openDatabase,
   type Query,
   unlessRefused,
-} from 'instep/src/postgres/database.ts';
-export { parseDatabaseUrl, UnfitUrl } from 'instep/src/postgres/database-url.ts';
-export { type Examined, pagesOf, readPage } from 'instep/src/postgres/examine.ts';
-export { checkSchema, migrate } from 'instep/src/postgres/migrate.ts';
-export { MIGRATIONS, newestVersion } from 'instep/src/postgres/migrations.ts';
+} from 'instep-engine/src/postgres/database.ts';
+export { parseDatabaseUrl, UnfitUrl } from 'instep-engine/src/postgres/database-url.ts';
+export { type Examined, pagesOf, readPage } from 'instep-engine/src/postgres/examine.ts';
+export { checkSchema, migrate } from 'instep-engine/src/postgres/migrate.ts';
+export { MIGRATIONS, newestVersion } from 'instep-engine/src/postgres/migrations.ts';
 export {
   applicationTablesOf,
   recognizeTables,
-} from 'instep/src/postgres/tables/recognize-tables.ts';
+} from 'instep-engine/src/postgres/tables/recognize-tables.ts';

@@ -1,13 +1,13 @@
 // Names of the source that tests of several folders use: the only files that change when their modules move.
 
-export { readCustomerIdsOf, readStates } from 'instep/src/postgres/statements/customers.ts';
-export { readStoredIssues } from 'instep/src/postgres/statements/issues.ts';
-export { lockTeams, setCustomer } from 'instep/src/postgres/statements/lock-teams.ts';
+export { readCustomerIdsOf, readStates } from 'instep-engine/src/postgres/statements/customers.ts';
+export { readStoredIssues } from 'instep-engine/src/postgres/statements/issues.ts';
+export { lockTeams, setCustomer } from 'instep-engine/src/postgres/statements/lock-teams.ts';
 export {
   applyProductName,
   storeNamelessProducts,
   writeProductName,
-} from 'instep/src/postgres/statements/products.ts';
+} from 'instep-engine/src/postgres/statements/products.ts';
 export {
   addTeam,
   type LinkedTeam,
@@ -16,5 +16,5 @@ export {
   readTeam,
   readTeamsOf,
   writePlans,
-} from 'instep/src/postgres/statements/teams.ts';
-export { addUser } from 'instep/src/postgres/statements/users.ts';
+} from 'instep-engine/src/postgres/statements/teams.ts';
+export { addUser } from 'instep-engine/src/postgres/statements/users.ts';

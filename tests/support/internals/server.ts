@@ -8,7 +8,7 @@ export {
   readWebhookTarget,
   weakSecrets,
 } from 'instep/src/config/config.ts';
-export { ReadinessEndpoint } from 'instep/src/server/health.ts';
-export { openListener } from 'instep/src/server/listener.ts';
-export { findUsers, UserEndpoint } from 'instep/src/server/user.ts';
-export { WEBHOOK_PATH, WebhookEndpoint } from 'instep/src/server/webhook.ts';
+export { ReadinessEndpoint } from 'instep-engine/src/http/health.ts';
+export { openListener } from 'instep-engine/src/http/listener.ts';
+export { findUsers, UserEndpoint } from 'instep-engine/src/http/user.ts';
+export { WEBHOOK_PATH, WebhookEndpoint } from 'instep-engine/src/http/webhook.ts';

@@ -6,4 +6,4 @@ export {
   secretKeys,
   sessionToken,
   verifySession,
-} from 'instep/src/sessions/token.ts';
+} from 'instep-engine/src/http/session-token.ts';

@@ -5,12 +5,12 @@ export {
   createStripeApi,
   type StripeApi,
   type StripePage,
-} from 'instep/src/stripe/api.ts';
-export { failedConnection, StripeApiFailed } from 'instep/src/stripe/api-failure.ts';
+} from 'instep-engine/src/stripe/api.ts';
+export { failedConnection, StripeApiFailed } from 'instep-engine/src/stripe/api-failure.ts';
 export {
   parseBody,
   parseEvent,
   type ReadableEvent,
   type StripeEvent,
-} from 'instep/src/stripe/parse-event.ts';
-export { SignatureVerifier } from 'instep/src/stripe/signature.ts';
+} from 'instep-engine/src/stripe/parse-event.ts';
+export { SignatureVerifier } from 'instep-engine/src/stripe/signature.ts';

@@ -1,4 +1,4 @@
-import { DatabaseConflict } from 'instep-engine';
+import { DatabaseConflict } from 'instep-engine/postgres';
 import type { Database, Query } from '../internals/database.ts';
 
 /** The database of an instance for which this happens after the first read of its log, before it decides and writes. */

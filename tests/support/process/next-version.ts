@@ -51,7 +51,7 @@ export function createNextVersion(former: ProgramVersion): ProgramVersion {
         where column_${schema} is not null;`,
     compatibleFrom: former.schema,
   };
-  const migrations = join(folder, 'packages/instep/src/postgres/migrations.ts');
+  const migrations = join(folder, 'packages/engine/src/postgres/migrations.ts');
   appendFileSync(migrations, `MIGRATIONS.push(${JSON.stringify(migration)});\n`);
   execFileSync(process.execPath, [join(ROOT, 'node_modules/rolldown/bin/cli.mjs'), '-c'], {
     cwd: folder,

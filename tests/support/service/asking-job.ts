@@ -1,4 +1,4 @@
-import { ASK_STRIPE_JOB } from 'instep/src/maintenance/ask-stripe.ts';
+import { ASK_STRIPE_JOB } from 'instep-engine/src/repair/ask-stripe.ts';
 import type { Query } from '../internals/database.ts';
 import type { StripeApi } from '../internals/stripe.ts';
 import { createJobsWithoutStripe, REFUSING_API } from './jobs-without-stripe.ts';

@@ -1,5 +1,5 @@
 import type { Progress } from 'instep/operate';
-import { NOTHING_COUNTED } from 'instep/src/maintenance/reconcile/progress.ts';
+import { NOTHING_COUNTED } from 'instep-engine/src/repair/reconcile/progress.ts';
 import type { Query } from '../internals/database.ts';
 
 /** Records that all teams were compared with Stripe, without an issue. */

@@ -1,6 +1,6 @@
 import type { ApplicationId } from 'instep';
 import { signWebhook } from 'instep/testing';
-import type { Plan } from 'instep-engine';
+import type { Plan } from 'instep-engine/rule';
 import { afterAll, beforeAll } from 'vitest';
 import type { Database } from '../internals/database.ts';
 import { addTeam, addUser, readTeam } from '../internals/rows.ts';

@@ -1,4 +1,4 @@
-import { ambiguousReport } from 'instep-engine';
+import { ambiguousReport } from 'instep-engine/rule';
 import type { Query } from '../internals/database.ts';
 import { readStates } from '../internals/rows.ts';
 

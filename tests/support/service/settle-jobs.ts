@@ -2,7 +2,7 @@ import { createLogger } from 'instep';
 import {
   createSettleJob,
   readCustomersOfParkedEvents,
-} from 'instep/src/maintenance/parked-events.ts';
+} from 'instep-engine/src/repair/parked-events.ts';
 import type { Database } from '../internals/database.ts';
 import type { Settle } from '../internals/ingest.ts';
 import { readEmptyTeams } from '../internals/rows.ts';

@@ -1,9 +1,9 @@
-import type { ReceivedEvent } from 'instep/src/ingest/received-event.ts';
-import { parseEvent } from 'instep/src/stripe/parse-event.ts';
 import {
   createSubscriptionEvent,
   type SubscriptionEventFields,
 } from 'instep/src/testing/stripe-objects.ts';
+import type { ReceivedEvent } from 'instep-engine/src/log/received-event.ts';
+import { parseEvent } from 'instep-engine/src/stripe/parse-event.ts';
 import { MEMBERS } from '../secrets/test-secrets.ts';
 
 let count = 0;

@@ -5,12 +5,12 @@ import type { CustomerState } from '../rule/customer-state.ts';
 import { fold } from '../rule/fold.ts';
 import { KnownEvents } from '../rule/known-events.ts';
 import { isSamePlan, NO_PLAN } from '../rule/plan.ts';
+import type { ActingOperator } from '../rule/plan-change.ts';
 import { type Plan, type PlanFieldName, planWith } from '../rule/plan-fields.ts';
 import { type ProductNames, teamPlan } from '../rule/plan-selection.ts';
 import { planWriterOf } from '../rule/plan-writer.ts';
 import { isOutdated } from '../rule/snapshot.ts';
 import {
-  type ActingOperator,
   deliveriesOf,
   type LogEvent,
   type LoggedOutcome,

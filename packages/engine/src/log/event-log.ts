@@ -1,8 +1,9 @@
 // The engine's log: the only way for an event to its team. Whatever has an event calls `ingest`.
 
 import { DatabaseConflict, DatabaseRefused, isUntranslatable } from '../postgres/errors.ts';
+import type { ActingOperator } from '../rule/plan-change.ts';
 import { EventQueues, type Queued } from './event-queues.ts';
-import type { ActingOperator, LogEvent, LogResult } from './log-event.ts';
+import type { LogEvent, LogResult } from './log-event.ts';
 import { type BatchResult, BatchStore, type StoreOptions } from './store-batch.ts';
 
 export type EventLogOptions = StoreOptions & {

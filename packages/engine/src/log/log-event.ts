@@ -1,6 +1,7 @@
 // What is ingested, and what comes back.
 
 import type { Outcome, SubscriptionEvent } from '../rule/event.ts';
+import type { ActingOperator, ChangeCause } from '../rule/plan-change.ts';
 
 /** An event to ingest. One that can't be read is stored, and changes nothing. */
 export type LogEvent = ReadableEvent | UnreadableEvent;
@@ -26,20 +27,6 @@ type Received = {
 
 /** How many deliveries of Stripe an event is. */
 export const deliveriesOf = ({ source }: LogEvent) => (source === 'delivery' ? 1 : 0);
-
-/** What changed a team's plan: `name` is the product's name, `app` the application itself, which Instep noticed later. */
-export type ChangeCause =
-  | 'event'
-  | 'snapshot'
-  | 'repair'
-  | 'rebuild'
-  | 'link'
-  | 'name'
-  | 'operator'
-  | 'app';
-
-/** An operator who acts; the audit has the action under its id. */
-export type ActingOperator = { readonly name: string; readonly actionId: number | null };
 
 /** The outcome of an event in the log. A duplicate has no row of its own: it counts as a delivery. */
 export type LoggedOutcome = (typeof LOGGED_OUTCOMES)[number];

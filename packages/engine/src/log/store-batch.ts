@@ -4,8 +4,9 @@ import type { StatementRunner, TextRow } from '../postgres/statement.ts';
 import type { TeamsTable } from '../postgres/teams-table.ts';
 import type { AccessRules } from '../rule/access-facts.ts';
 import { eventsNeededFor } from '../rule/known-events.ts';
+import type { ActingOperator } from '../rule/plan-change.ts';
 import { type CustomerDecision, decide, decideUnreadable, type EventDecision } from './decide.ts';
-import type { ActingOperator, LogEvent, LogResult, ReadableEvent } from './log-event.ts';
+import type { LogEvent, LogResult, ReadableEvent } from './log-event.ts';
 import {
   type CustomerRow,
   customersIn,

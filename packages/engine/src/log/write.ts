@@ -1,10 +1,11 @@
 // The values of the statement that writes (write-text.ts).
 
 import type { Statement } from '../postgres/statement.ts';
+import type { ChangeCause } from '../rule/plan-change.ts';
 import { writeState } from '../rule/state-json.ts';
 import { FACT_COLUMNS, planColumns, timeText } from './customer-columns.ts';
 import type { CustomerDecision, EventDecision } from './decide.ts';
-import type { ChangeCause, ReadableEvent } from './log-event.ts';
+import type { ReadableEvent } from './log-event.ts';
 
 /** The customers are in the order of their ids. `isNamed`: whether teams get the names of their plans. */
 export function write(

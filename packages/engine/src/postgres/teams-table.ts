@@ -1,7 +1,12 @@
 // The application's table of teams, as statements name it. Which columns these are is recognized or declared elsewhere.
 
-import type { Plan, PlanFieldName } from '../rule/plan-fields.ts';
-import { type ContractField, PLAN_FIELDS, planWith } from '../rule/plan-fields.ts';
+import {
+  type ContractField,
+  PLAN_FIELDS,
+  type Plan,
+  type PlanFieldName,
+  planWith,
+} from '../rule/plan-fields.ts';
 import { GRANTING_STATUSES } from '../rule/status.ts';
 
 /** All names are SQL: quoted where that is necessary. */

@@ -1,4 +1,4 @@
-// Makes batches of what arrives at the same time, such as lookups of users (server/user.ts).
+// Makes batches of what arrives at the same time, such as lookups of users (http/user.ts).
 
 import { InstepError } from './errors.ts';
 import { activeSpan, inRootSpan, type Span } from './tracing.ts';

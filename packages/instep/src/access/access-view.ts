@@ -3,16 +3,19 @@
 
 import { hash } from 'node:crypto';
 import {
+  type Database,
+  newestVersion,
+  onlyRow,
+  type Query,
+  type Recognition,
+} from 'instep-engine/postgres';
+import {
   type Access,
   END_MARGIN_SECONDS,
   GRANTING_STATUSES,
   STATUSES,
   statusesWithAccess,
-} from 'instep-engine';
-import type { Database, Query } from '../postgres/database.ts';
-import { newestVersion } from '../postgres/migrations.ts';
-import { onlyRow } from '../postgres/statement.ts';
-import type { Recognition } from '../postgres/tables/recognize-tables.ts';
+} from 'instep-engine/rule';
 
 const list = (texts: readonly string[]) => texts.map((text) => `'${text}'`).join(', ');
 

@@ -1,14 +1,16 @@
 // Reads what the view `instep.team_access` says about a team, and stores the policy by which it decides. The app, the
 // commands and the operators' API ask here.
 
-import type { Status } from 'instep-engine';
-import type { ApplicationId } from '../application.ts';
+import {
+  type ApplicationId,
+  type ApplicationTables,
+  idFrom,
+  onlyRow,
+  type Query,
+} from 'instep-engine/postgres';
+import type { Status } from 'instep-engine/rule';
+import { durationSetting } from 'instep-engine/runtime';
 import type { AccessPolicy } from '../config/config.ts';
-import type { Query } from '../postgres/database.ts';
-import { onlyRow } from '../postgres/statement.ts';
-import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
-import { idFrom } from '../postgres/tables/id-from-text.ts';
-import { durationSetting } from '../runtime/amounts.ts';
 
 /**
  * Why a team has access or not: mostly the status of the subscription that decides. `past_due` has access (in its

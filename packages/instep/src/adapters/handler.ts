@@ -2,7 +2,16 @@
 // each configuration, opened with the first request.
 
 import { hash } from 'node:crypto';
-import { retry, withDeadline } from 'instep-engine';
+import {
+  createFetchHandler,
+  type HttpRequest,
+  type HttpResponse,
+  notFound,
+  USER_PATH,
+  unavailable,
+  WEBHOOK_PATH,
+} from 'instep-engine/http';
+import { createLogger, type Logger, limitLines, retry, withDeadline } from 'instep-engine/runtime';
 import { checkConsumerName } from '../changes/consumers.ts';
 import type { Feed, FeedOptions, PlanChangeHandler } from '../changes/plan-change-feed.ts';
 import { type Environment, readConfig, withoutProfile } from '../config/config.ts';
@@ -14,16 +23,6 @@ import {
   type Service,
 } from '../instep.ts';
 import type { OperateContext } from '../operate/context.ts';
-import { createLogger, type Logger, limitLines } from '../runtime/logging.ts';
-import { createFetchHandler } from '../server/fetch-handler.ts';
-import {
-  type HttpRequest,
-  type HttpResponse,
-  notFound,
-  USER_PATH,
-  unavailable,
-} from '../server/http-message.ts';
-import { WEBHOOK_PATH } from '../server/webhook.ts';
 
 export type { HandlerMethods } from '../instep.ts';
 

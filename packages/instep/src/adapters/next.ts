@@ -1,9 +1,7 @@
 // `instep/next`: the exports of Next.js route files.
 
-import { errorText } from 'instep-engine';
-import { createFetchHandler } from '../server/fetch-handler.ts';
-import { isSameSecret, USER_PATH } from '../server/http-message.ts';
-import { WEBHOOK_PATH } from '../server/webhook.ts';
+import { createFetchHandler, isSameSecret, USER_PATH, WEBHOOK_PATH } from 'instep-engine/http';
+import { errorText } from 'instep-engine/runtime';
 import { type HandlerMethods, type HandlerOptions, LazyService } from './handler.ts';
 
 export type { HandlerMethods, HandlerOptions } from './handler.ts';

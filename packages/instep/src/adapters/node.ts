@@ -1,7 +1,7 @@
 // `instep/node`: for node:http, Express and Fastify.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { createNodeListener, requestPath } from '../server/node-listener.ts';
+import { createNodeListener, requestPath } from 'instep-engine/http';
 import { type HandlerMethods, type HandlerOptions, LazyService } from './handler.ts';
 
 export type { HandlerMethods, HandlerOptions, HandlerPaths } from './handler.ts';

@@ -1,8 +1,8 @@
 // The session of a request, for an app's own code.
 
-import { BoundedCache } from 'instep-engine';
+import { type Session, SessionReader, secretKeys, sessionToken } from 'instep-engine/http';
+import { BoundedCache } from 'instep-engine/runtime';
 import { type Environment, readAuthSecrets } from '../config/config.ts';
-import { type Session, SessionReader, secretKeys, sessionToken } from '../sessions/token.ts';
 
 const MAX_READERS = 10;
 

@@ -1,19 +1,22 @@
 // The table of consumers: how far each of them has handled the changes of plans. `plan-change-feed.ts` calls it for the
 // handlers of an app; `operate/`, the commands and the HTTP API for all others.
 
-import { CodedError, DatabaseUnavailable } from 'instep-engine';
-import type { Database, Query } from '../postgres/database.ts';
-import { type NamedStatement, onlyRow } from '../postgres/statement.ts';
 import {
+  type ApplicationTables,
+  type Database,
+  DatabaseUnavailable,
   MAX_PLAN_CHANGES,
+  type NamedStatement,
+  onlyRow,
   PLAN_CHANGE_COLUMNS,
   type PlanChange,
+  type Query,
   readNewestChange,
   readTeamChanges,
   type TeamChangesRequest,
-} from '../postgres/statements/plan-changes.ts';
-import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
-import { writersHaveEnded } from '../postgres/writers.ts';
+  writersHaveEnded,
+} from 'instep-engine/postgres';
+import { CodedError } from 'instep-engine/runtime';
 
 /** Where a new consumer starts: with changes from now on, or with the oldest that is kept. */
 export type FeedStart = 'now' | 'beginning';

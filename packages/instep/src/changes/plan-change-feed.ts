@@ -1,14 +1,15 @@
 // Calls the handlers of an app with each change of a plan, at least once, and in order for each team: `onPlanChange`.
 
-import { errorText, pause, withDeadline } from 'instep-engine';
-import type { ApplicationId } from '../application.ts';
-import { type LeasedRun, withLease } from '../maintenance/lease.ts';
-import { type Job, startMaintenance } from '../maintenance/worker.ts';
-import type { Database } from '../postgres/database.ts';
-import type { NamedStatement } from '../postgres/statement.ts';
-import { PLAN_CHANGE_COLUMNS, type PlanChange } from '../postgres/statements/plan-changes.ts';
-import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
-import type { Logger } from '../runtime/logging.ts';
+import {
+  type ApplicationId,
+  type ApplicationTables,
+  type Database,
+  type NamedStatement,
+  PLAN_CHANGE_COLUMNS,
+  type PlanChange,
+} from 'instep-engine/postgres';
+import { type Job, type LeasedRun, startMaintenance, withLease } from 'instep-engine/repair';
+import { errorText, type Logger, pause, withDeadline } from 'instep-engine/runtime';
 import {
   addConsumer,
   checkConsumerName,

@@ -1,35 +1,39 @@
 // What an app calls when a customer returns from a checkout, and to sync a customer: one question to Stripe, whose answer
 // becomes the team's link and its plan.
 
+import { linkWhenFree, readEvents } from 'instep-engine/log';
 import {
-  abortAfter,
-  CodedError,
-  DeadlineExceeded,
-  type JsonObject,
-  withDeadline,
-} from 'instep-engine';
+  type ApplicationId,
+  isIdOfAnother,
+  type LinkRefusal,
+  readStates,
+  readTeam,
+  readTeamsOf,
+  type Team,
+} from 'instep-engine/postgres';
+import {
+  listCustomer,
+  type ReconcileServices,
+  type ReconciliationIssue,
+  reconcileSubscribed,
+  requestSubscriptions,
+  snapshotOf,
+} from 'instep-engine/repair';
+import type { JsonObject } from 'instep-engine/rule';
+import { abortAfter, CodedError, DeadlineExceeded, withDeadline } from 'instep-engine/runtime';
+import {
+  isId,
+  type ListedSubscription,
+  lastShownSecond,
+  parseListedSubscription,
+  SNAPSHOT_TYPE,
+  type StripeApi,
+  StripeApiFailed,
+  TEAM_KEY,
+  teamNamedIn,
+} from 'instep-engine/stripe';
 import * as v from 'valibot';
 import { readAccess, type TeamAccess } from '../access/team-access.ts';
-import type { ApplicationId } from '../application.ts';
-import { readEvents } from '../event-log/event-rows.ts';
-import { linkWhenFree } from '../ingest/link.ts';
-import { requestSubscriptions } from '../maintenance/questions.ts';
-import type { ReconciliationIssue } from '../maintenance/reconcile/drift.ts';
-import { listCustomer } from '../maintenance/reconcile/listed-subscriptions.ts';
-import type { ReconcileServices } from '../maintenance/reconcile/progress.ts';
-import { reconcileSubscribed, snapshotOf } from '../maintenance/reconcile/reconcile-teams.ts';
-import { readStates } from '../postgres/statements/customers.ts';
-import type { LinkRefusal } from '../postgres/statements/lock-teams.ts';
-import { isIdOfAnother, readTeam, readTeamsOf, type Team } from '../postgres/statements/teams.ts';
-import type { StripeApi } from '../stripe/api.ts';
-import { lastShownSecond } from '../stripe/api-call.ts';
-import { StripeApiFailed } from '../stripe/api-failure.ts';
-import { isId, SNAPSHOT_TYPE } from '../stripe/parse-event.ts';
-import { TEAM_KEY, teamNamedIn } from '../stripe/subscription-facts.ts';
-import {
-  type ListedSubscription,
-  parseListedSubscription,
-} from '../stripe/subscription-snapshot.ts';
 
 /** Why a checkout was not completed, or a customer not synced. docs/errors.md has the cause and remedy of each. */
 export type SyncFailedCode =

@@ -1,10 +1,10 @@
 // Parses the arguments of commands, and declares the options that several commands have.
 
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { LOGGED_OUTCOMES } from 'instep-engine';
-import type { ApplicationId } from '../application.ts';
-import { parseTimeSince } from '../runtime/amounts.ts';
-import { LOGGED_TYPES } from '../stripe/parse-event.ts';
+import { LOGGED_OUTCOMES } from 'instep-engine/log';
+import type { ApplicationId } from 'instep-engine/postgres';
+import { parseTimeSince } from 'instep-engine/runtime';
+import { LOGGED_TYPES } from 'instep-engine/stripe';
 
 export function createCommand(name: string, description: string, example: string): Command {
   return new Command(name)

@@ -2,8 +2,8 @@
 
 import { createInterface } from 'node:readline';
 import { type Command, Option } from 'commander';
-import { pause } from 'instep-engine';
-import type { ApplicationId } from '../application.ts';
+import type { ApplicationId, PlanChange } from 'instep-engine/postgres';
+import { counted, pause } from 'instep-engine/runtime';
 import {
   acknowledgeChanges,
   ConsumerRefused,
@@ -13,8 +13,6 @@ import {
 } from '../changes/consumers.ts';
 import type { OperateContext } from '../operate/context.ts';
 import { performOne } from '../operate/perform.ts';
-import type { PlanChange } from '../postgres/statements/plan-changes.ts';
-import { counted } from '../runtime/amounts.ts';
 import { changeId, createCommand } from './arguments.ts';
 import {
   type Json,

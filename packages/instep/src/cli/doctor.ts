@@ -1,11 +1,11 @@
 // The commands that show whether the installation works: its checks, and a test message to the receiver of alerts.
 
 import type { Command } from 'commander';
+import { counted } from 'instep-engine/runtime';
 import { ConfigInvalid, readAlertConfig } from '../config/config.ts';
 import type { Check } from '../doctor/check.ts';
 import { examine } from '../doctor/examine.ts';
 import { sendAlert } from '../operate/alerts.ts';
-import { counted } from '../runtime/amounts.ts';
 import { createCommand, webUrl } from './arguments.ts';
 import {
   type Columns,

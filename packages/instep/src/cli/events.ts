@@ -1,9 +1,10 @@
 // The commands about logged events: find and explain them, and act on them.
 
 import { type Command, Option } from 'commander';
-import { type LoggedOutcome, NO_PLAN, type Plan } from 'instep-engine';
-import type { ApplicationId } from '../application.ts';
-import type { EventRow } from '../event-log/event-rows.ts';
+import { type EventRow, type LoggedOutcome, parseLogged } from 'instep-engine/log';
+import type { ApplicationId } from 'instep-engine/postgres';
+import { NO_PLAN, type Plan } from 'instep-engine/rule';
+import { counted } from 'instep-engine/runtime';
 import type { Reason } from '../event-log/explain.ts';
 import { reasonText } from '../event-log/reason-text.ts';
 import type { Replayed } from '../event-log/replay.ts';
@@ -11,8 +12,6 @@ import type { OperateContext, Operator } from '../operate/context.ts';
 import { eventsNamed, findEvents, type SuggestedLink, suggestLinks } from '../operate/events.ts';
 import { type ExplainedEvent, explainEvent } from '../operate/explain.ts';
 import { performExpecting, performOne } from '../operate/perform.ts';
-import { counted } from '../runtime/amounts.ts';
-import { parseLogged } from '../stripe/parse-event.ts';
 import {
   applicationId,
   createCommand,

@@ -3,7 +3,8 @@
 // The program `instep`: reads the variables of `.env`, loads the named command, and turns errors into exit codes.
 
 import { type Command, CommanderError } from 'commander';
-import { CHECK_CONNECTION, InstepError, isOfConnection } from 'instep-engine';
+import { CHECK_CONNECTION, isOfConnection } from 'instep-engine/postgres';
+import { InstepError } from 'instep-engine/runtime';
 import { ConfigInvalid } from '../config/config.ts';
 import { VERSION } from '../runtime/packages.ts';
 import { createCommand } from './arguments.ts';

@@ -3,7 +3,8 @@
 
 import { once } from 'node:events';
 import { stripVTControlCharacters, styleText } from 'node:util';
-import { CONTRACT_FIELDS, CodedError, type Plan } from 'instep-engine';
+import { CONTRACT_FIELDS, type Plan } from 'instep-engine/rule';
+import { CodedError } from 'instep-engine/runtime';
 
 /** A command has not done what was asked. docs/errors.md has the cause and remedy of each code. */
 export class CommandFailed extends CodedError<string> {}

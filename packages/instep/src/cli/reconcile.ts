@@ -1,14 +1,19 @@
 // The commands that find teams out of sync and repair them, by what Stripe has or by the log, with the words for that.
 
 import type { Command } from 'commander';
-import { CONTRACT_FIELDS, codeOf, type Plan } from 'instep-engine';
-import type { ApplicationId } from '../application.ts';
+import type { ApplicationId } from 'instep-engine/postgres';
+import {
+  type Counts,
+  type Difference,
+  type DriftIssue,
+  type RebuildFailure,
+  ReconciliationFailed,
+  type ReconciliationIssue,
+} from 'instep-engine/repair';
+import { CONTRACT_FIELDS, type Plan } from 'instep-engine/rule';
+import { codeOf, counted, countText } from 'instep-engine/runtime';
 import { readApiConfig } from '../config/config.ts';
-import type { Difference, RebuildFailure } from '../event-log/rebuild.ts';
 import { ADVICE } from '../health/issue-text.ts';
-import type { DriftIssue, ReconciliationIssue } from '../maintenance/reconcile/drift.ts';
-import { type Counts, ReconciliationFailed } from '../maintenance/reconcile/progress.ts';
-import { counted, countText } from '../runtime/amounts.ts';
 import { applicationId, createCommand } from './arguments.ts';
 import { CommandFailed, type Json, print, printMessage, shownTime, stopSignal } from './output.ts';
 import { askReason, performTask } from './with-context.ts';

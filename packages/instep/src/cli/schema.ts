@@ -1,15 +1,16 @@
 // The commands about the database's schema: which of the app's tables are recognized, and its migration.
 
 import type { Command } from 'commander';
-import { readLinkByMetadata } from '../config/config.ts';
-import { quoteRole } from '../doctor/schema.ts';
 import {
   findHiddenRows,
   type HiddenRows,
   neededPrivileges,
-} from '../postgres/tables/privileges.ts';
-import { recognizeTables } from '../postgres/tables/recognize-tables.ts';
-import type { RecognizedColumn, RecognizedTable } from '../postgres/tables/recognized-tables.ts';
+  type RecognizedColumn,
+  type RecognizedTable,
+  recognizeTables,
+} from 'instep-engine/postgres';
+import { readLinkByMetadata } from '../config/config.ts';
+import { quoteRole } from '../doctor/schema.ts';
 import { createCommand } from './arguments.ts';
 import {
   type Columns,

@@ -2,7 +2,9 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
-import { CHECK_CONNECTION, DatabaseUnavailable, retry } from 'instep-engine';
+import { type Handler, handleWhileStarting, listen, type RunningServer } from 'instep-engine/http';
+import { CHECK_CONNECTION, checkSchema, DatabaseUnavailable } from 'instep-engine/postgres';
+import { createLogger, type Logger, retry } from 'instep-engine/runtime';
 import { examineSilently } from '../adapters/handler.ts';
 import {
   type Config,
@@ -18,11 +20,6 @@ import {
   type Operations,
   openOperations,
 } from '../operators-listener/open-operations.ts';
-import { checkSchema } from '../postgres/migrate.ts';
-import { createLogger, type Logger } from '../runtime/logging.ts';
-import { handleWhileStarting } from '../server/health.ts';
-import type { Handler } from '../server/http-message.ts';
-import { listen, type RunningServer } from '../server/listener.ts';
 import { createCommand } from './arguments.ts';
 import { nextSignal } from './output.ts';
 import { withDatabase } from './with-database.ts';

@@ -1,7 +1,9 @@
 // What the package create-instep needs of Instep (`instep/setup`): to read the configuration, to look at the database,
 // and to print like the other commands.
 
-import { InstepError } from 'instep-engine';
+import { urlOf } from 'instep-engine/http';
+import { recognizeTables } from 'instep-engine/postgres';
+import { InstepError } from 'instep-engine/runtime';
 import {
   ConfigInvalid,
   describeDatabase,
@@ -9,17 +11,14 @@ import {
   readOperationsConfig,
   readProfileSecrets,
 } from '../config/config.ts';
-import { recognizeTables } from '../postgres/tables/recognize-tables.ts';
-import { urlOf } from '../server/listener.ts';
 import { doctor } from './doctor.ts';
 import { paint, print, printMessage } from './output.ts';
 import { tables } from './schema.ts';
 import { migrateOn, withDatabase, withServer } from './with-database.ts';
 
+export { USER_PATH, WEBHOOK_PATH } from 'instep-engine/http';
+export { HANDLED_TYPES } from 'instep-engine/stripe';
 export { VERSION } from '../runtime/packages.ts';
-export { USER_PATH } from '../server/http-message.ts';
-export { WEBHOOK_PATH } from '../server/webhook.ts';
-export { HANDLED_TYPES } from '../stripe/parse-event.ts';
 export type { InitOptions } from './init.ts';
 export { paint, print, printable, printableLines, printData } from './output.ts';
 

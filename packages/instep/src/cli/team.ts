@@ -1,9 +1,8 @@
 // The commands about one team or about finding one, and the completion of a checkout.
 
 import type { Command } from 'commander';
-import { linkTeam } from '../access/current-plan.ts';
+import { type ApplicationId, addTeam, linkTeam } from 'instep-engine/postgres';
 import { readAccess } from '../access/team-access.ts';
-import type { ApplicationId } from '../application.ts';
 import { readApiConfig } from '../config/config.ts';
 import type { ActionRequest } from '../operate/actions.ts';
 import type { ActionResult } from '../operate/audit.ts';
@@ -12,7 +11,6 @@ import { explainTeam } from '../operate/explain.ts';
 import { findCustomers, findTeams } from '../operate/find-teams.ts';
 import type { NamedTeam } from '../operate/named-teams.ts';
 import { performForTeam, performOne } from '../operate/perform.ts';
-import { addTeam } from '../postgres/statements/teams.ts';
 import { applicationId, createCommand, positiveInteger } from './arguments.ts';
 import { printHistory } from './changes.ts';
 import {

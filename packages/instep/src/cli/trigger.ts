@@ -2,9 +2,9 @@
 
 import { randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
+import { urlOf } from 'instep-engine/http';
+import { HANDLED_TYPES, isHandledType } from 'instep-engine/stripe';
 import { readWebhookTarget } from '../config/config.ts';
-import { urlOf } from '../server/listener.ts';
-import { HANDLED_TYPES, isHandledType } from '../stripe/parse-event.ts';
 import { createSubscriptionEvent, signedRequest } from '../testing/stripe-objects.ts';
 import { createCommand, positiveInteger } from './arguments.ts';
 import { CommandFailed, type Json, printData, printMessage } from './output.ts';

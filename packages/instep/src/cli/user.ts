@@ -1,10 +1,9 @@
 // The commands about users and their sessions.
 
 import type { Command } from 'commander';
-import type { ApplicationId } from '../application.ts';
+import { issueSession, SESSION_COOKIE } from 'instep-engine/http';
+import { type ApplicationId, addUser, ProfileOff } from 'instep-engine/postgres';
 import { readAuthSecrets, readDatabaseConfig } from '../config/config.ts';
-import { addUser, ProfileOff } from '../postgres/statements/users.ts';
-import { issueSession, SESSION_COOKIE } from '../sessions/token.ts';
 import { applicationId, createCommand, positiveInteger } from './arguments.ts';
 import { type Json, print, printData } from './output.ts';
 import { withContext } from './with-context.ts';

@@ -5,7 +5,8 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
-import { asObject, codeOf } from 'instep-engine';
+import { asObject } from 'instep-engine/rule';
+import { codeOf } from 'instep-engine/runtime';
 import { ConfigInvalid, VARIABLE_FILES } from '../config/environment.ts';
 import { printMessage } from './output.ts';
 

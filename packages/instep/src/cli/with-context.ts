@@ -1,7 +1,8 @@
 // Runs the operators' functions for commands, in the name of the account of the operating system.
 
 import type { Command } from 'commander';
-import type { ApplicationId } from '../application.ts';
+import type { ApplicationId } from 'instep-engine/postgres';
+import { createLogger } from 'instep-engine/runtime';
 import { type readApiConfig, readDatabaseConfig } from '../config/config.ts';
 import type { ActionResult } from '../operate/audit.ts';
 import {
@@ -13,7 +14,6 @@ import {
 import { readTeam } from '../operate/find-teams.ts';
 import type { NamedTeam } from '../operate/named-teams.ts';
 import { performExpecting, type ResultOf, type Task } from '../operate/perform.ts';
-import { createLogger } from '../runtime/logging.ts';
 import { CommandFailed } from './output.ts';
 import { hasDatabase, withServer } from './with-database.ts';
 

@@ -1,6 +1,7 @@
 // Connects commands to the configured database server. Those that act or search use `with-context.ts`.
 
 import { existsSync } from 'node:fs';
+import type { Database } from 'instep-engine/postgres';
 import { readDatabaseConfig } from '../config/config.ts';
 import {
   connectToServer,
@@ -9,7 +10,6 @@ import {
   prepareDatabase,
 } from '../database/connect.ts';
 import { importEmbeddedPostgres } from '../database/embedded-postgres.ts';
-import type { Database } from '../postgres/database.ts';
 import { printMessage } from './output.ts';
 
 const STATEMENT_TIMEOUT_MS = 10_000;

@@ -1,6 +1,6 @@
 // All settings. Whatever needs one reads it here, from the environment that it is given.
 
-import type { PlanSelection } from 'instep-engine';
+import type { PlanSelection } from 'instep-engine/rule';
 import * as v from 'valibot';
 import { type DatabaseConfig, databaseVariables, toDatabaseConfig } from './database.ts';
 import {

@@ -2,18 +2,16 @@
 
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import * as v from 'valibot';
 import {
   type DatabaseAddress,
+  type DeclaredTables,
   describeAddress,
+  FIELDS,
   parseDatabaseUrl,
   UnfitUrl,
-} from '../postgres/database-url.ts';
-import {
-  type DeclaredTables,
-  FIELDS,
   type WantedTables,
-} from '../postgres/tables/application-tables.ts';
+} from 'instep-engine/postgres';
+import * as v from 'valibot';
 import { type Environment, oneOf, readVariables, type Values, withRemedy } from './environment.ts';
 
 export type DatabaseConfig = {

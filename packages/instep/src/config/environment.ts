@@ -1,8 +1,7 @@
 // Parsers of environment variables, and how what is wrong with them is said. The other modules of config/ use them.
 
-import { InstepError } from 'instep-engine';
+import { InstepError, parseDuration } from 'instep-engine/runtime';
 import * as v from 'valibot';
-import { parseDuration } from '../runtime/amounts.ts';
 
 /** What is wrong with an environment variable or an option, and what to do about it. */
 export type ConfigProblem = {

@@ -1,7 +1,7 @@
 // The tokens of operators: OPS_TOKEN and OPS_TOKENS, for config.ts.
 
 import { readFileSync } from 'node:fs';
-import { codeOf } from 'instep-engine';
+import { codeOf } from 'instep-engine/runtime';
 import * as v from 'valibot';
 import { secret, withRemedy } from './environment.ts';
 

@@ -1,12 +1,16 @@
 // Finds the database server that the configuration names, and brings its schema up to date. The server, the handlers
 // and the commands begin here.
 
+import {
+  type Database,
+  type DatabaseAddress,
+  type DatabaseOptions,
+  type DatabasePool,
+  openDatabase,
+  prepareSchema,
+  type WantedTables,
+} from 'instep-engine/postgres';
 import { makeAccessView } from '../access/access-view.ts';
-import { type Database, type DatabaseOptions, openDatabase } from '../postgres/database.ts';
-import type { DatabasePool } from '../postgres/database-pool.ts';
-import type { DatabaseAddress } from '../postgres/database-url.ts';
-import { prepareSchema } from '../postgres/prepare.ts';
-import type { WantedTables } from '../postgres/tables/application-tables.ts';
 import { type EmbeddedPostgres, openEmbeddedPostgres } from './embedded-postgres.ts';
 
 /** The database server in use: yours, the embedded one, or that of an app's pool. */

@@ -1,8 +1,8 @@
 // The interface of the package instep-embedded-postgres, which is optional, and its errors as ours. connect.ts opens
 // the database, the doctor looks at its files.
 
-import { CodedError, codeOf } from 'instep-engine';
-import type { ServerConnection } from '../postgres/database-pool.ts';
+import type { ServerConnection } from 'instep-engine/postgres';
+import { CodedError, codeOf } from 'instep-engine/runtime';
 import { importOptional } from '../runtime/packages.ts';
 
 /** The embedded PostgreSQL is not installed, or can't be used; the message says what to do. */

@@ -1,7 +1,6 @@
 // The checks of the database server. examine.ts calls them.
 
-import type { Query } from '../postgres/database.ts';
-import { onlyRow } from '../postgres/statement.ts';
+import { onlyRow, type Query } from 'instep-engine/postgres';
 import { type Check, failure, ok, warning } from './check.ts';
 
 const OLDEST_VERSION = 140_000;

@@ -1,6 +1,13 @@
 // All checks of the doctor, in order: for `instep doctor` and the console.
 
-import { CHECK_CONNECTION, InstepError } from 'instep-engine';
+import {
+  CHECK_CONNECTION,
+  type Database,
+  recognizeTables,
+  type WantedTables,
+} from 'instep-engine/postgres';
+import { counted, durationText, InstepError } from 'instep-engine/runtime';
+import { keyKindOf, type Mode } from 'instep-engine/stripe';
 import {
   ConfigInvalid,
   type ConfigProblem,
@@ -19,11 +26,6 @@ import { importEmbeddedPostgres } from '../database/embedded-postgres.ts';
 import { ADVICE, issueText } from '../health/issue-text.ts';
 import type { Issue } from '../health/issues.ts';
 import { reportHealth } from '../operate/health.ts';
-import type { Database } from '../postgres/database.ts';
-import type { WantedTables } from '../postgres/tables/application-tables.ts';
-import { recognizeTables } from '../postgres/tables/recognize-tables.ts';
-import { counted, durationText } from '../runtime/amounts.ts';
-import { keyKindOf, type Mode } from '../stripe/key-kind.ts';
 import { type Check, failure, ok, warning } from './check.ts';
 import { checkDatabaseServer } from './database-server.ts';
 import {

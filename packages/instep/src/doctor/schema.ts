@@ -1,13 +1,19 @@
 // The checks of the app's tables and of the schema `instep`. examine.ts calls them.
 
+import {
+  checkSchema,
+  findHiddenRows,
+  keptPlanName,
+  neededPrivileges,
+  onlyRow,
+  type Query,
+  type Recognition,
+  type RecognizedTable,
+  SchemaMismatch,
+  type TableUse,
+} from 'instep-engine/postgres';
 import { isAccessViewCurrent } from '../access/access-view.ts';
 import { policyText, readPolicy } from '../access/team-access.ts';
-import type { Query } from '../postgres/database.ts';
-import { checkSchema, SchemaMismatch } from '../postgres/migrate.ts';
-import { onlyRow } from '../postgres/statement.ts';
-import { findHiddenRows, neededPrivileges, type TableUse } from '../postgres/tables/privileges.ts';
-import type { Recognition } from '../postgres/tables/recognize-tables.ts';
-import { keptPlanName, type RecognizedTable } from '../postgres/tables/recognized-tables.ts';
 import { type Check, failure, ok, warning } from './check.ts';
 
 export async function checkPrivileges(

@@ -1,13 +1,19 @@
 // The checks that ask Stripe: the key's permissions and the webhook endpoints. examine.ts calls them.
 
-import { DeadlineExceeded } from 'instep-engine';
+import { counted, DeadlineExceeded } from 'instep-engine/runtime';
+import {
+  createGet,
+  type Get,
+  getPage,
+  HANDLED_TYPES,
+  type Mode,
+  NOTIFICATION_TYPES,
+  StripeApiFailed,
+  type StripeApiOptions,
+  type StripePage,
+  TYPES_QUERY,
+} from 'instep-engine/stripe';
 import * as v from 'valibot';
-import { counted } from '../runtime/amounts.ts';
-import { getPage, type StripePage, TYPES_QUERY } from '../stripe/api.ts';
-import { createGet, type Get, type StripeApiOptions } from '../stripe/api-call.ts';
-import { StripeApiFailed } from '../stripe/api-failure.ts';
-import type { Mode } from '../stripe/key-kind.ts';
-import { HANDLED_TYPES, NOTIFICATION_TYPES } from '../stripe/parse-event.ts';
 import { type Check, failure, ok, warning } from './check.ts';
 import { checkAddress, shown } from './webhook-address.ts';
 

@@ -1,7 +1,7 @@
 // Sends an event without a signature to a registered address, to see whether Instep answers there. stripe-api.ts calls it.
 
-import { asObject } from 'instep-engine';
-import { SIGNATURE_FAILED, WEBHOOK_PATH } from '../server/webhook.ts';
+import { SIGNATURE_FAILED, WEBHOOK_PATH } from 'instep-engine/http';
+import { asObject } from 'instep-engine/rule';
 import { type Check, failure, warning } from './check.ts';
 
 const ENDPOINT = 'webhook endpoint';

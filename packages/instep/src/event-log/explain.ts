@@ -1,12 +1,13 @@
 // Recomputes the decisions on a customer's events, and says as codes why each was made. operate/ calls it for a
 // team's history and an event's page; reason-text.ts puts the codes into words.
 
+import { type EventRow, type LoggedEvent, parseAgain, parseLogged } from 'instep-engine/log';
+import { type ApplicationId, planFor } from 'instep-engine/postgres';
 import {
   type CustomerState,
   effectOf,
   fold,
   KnownEvents,
-  type LoggedEvent,
   NO_STATE,
   type Outcome,
   type Plan,
@@ -15,11 +16,8 @@ import {
   reportedBy,
   type SubscriptionEvent,
   selectedReport,
-} from 'instep-engine';
-import type { ApplicationId } from '../application.ts';
-import { planFor } from '../postgres/statements/customers.ts';
-import { parseAgain, parseLogged, SNAPSHOT_TYPE } from '../stripe/parse-event.ts';
-import type { EventRow } from './event-rows.ts';
+} from 'instep-engine/rule';
+import { SNAPSHOT_TYPE } from 'instep-engine/stripe';
 
 /** Identifies a logged event for a person. */
 export type EventReference = {

@@ -1,6 +1,6 @@
 // The words for the reasons of explain.ts, once for the console, the commands and exports.
 
-import { durationText } from '../runtime/amounts.ts';
+import { durationText } from 'instep-engine/runtime';
 import type { EventReference, Reason } from './explain.ts';
 
 /** A part of the sentence that explains a reason: text, or an event, by its position if it is still in the log. */

@@ -1,12 +1,14 @@
 // Brings logged events through the ingest pipeline again. Actions of operators call it, and a link.
 
-import { canOthersSucceed } from 'instep-engine';
-import type { ApplicationId } from '../application.ts';
-import type { Ingest } from '../ingest/pipeline.ts';
-import type { IngestResult, ReceivedEvent } from '../ingest/received-event.ts';
-import type { Query } from '../postgres/database.ts';
-import { parseAgain, readableEventOf } from '../stripe/parse-event.ts';
-import type { EventRow } from './event-rows.ts';
+import {
+  type EventRow,
+  type Ingest,
+  type IngestResult,
+  parseAgain,
+  type ReceivedEvent,
+  readableEventOf,
+} from 'instep-engine/log';
+import { type ApplicationId, canOthersSucceed, type Query } from 'instep-engine/postgres';
 
 /** The result of processing a logged event again. */
 export type Replayed = {

@@ -1,15 +1,6 @@
 // Searches the event log, which has an index for customers only: whole or by page. It examines ranges of
 // positions, so that no statement takes long. operate/events.ts calls it.
 
-import type { Query } from '../postgres/database.ts';
-import {
-  type Examined,
-  type PageEnds,
-  type PageStart,
-  pagesOf,
-  readPage,
-  rowsOf,
-} from '../postgres/examine.ts';
 import {
   type EventFilter,
   type EventRow,
@@ -21,7 +12,16 @@ import {
   readPositionRange,
   readPositionSince,
   type SortOrder,
-} from './event-rows.ts';
+} from 'instep-engine/log';
+import {
+  type Examined,
+  type PageEnds,
+  type PageStart,
+  pagesOf,
+  type Query,
+  readPage,
+  rowsOf,
+} from 'instep-engine/postgres';
 
 /** The number of events that one statement examines where no index helps, within a few milliseconds. */
 const RANGE = 5_000;

@@ -1,8 +1,8 @@
 // What is wrong with the service, derived from its state without I/O, and what that amounts to. operate/health.ts
 // reads the state and calls it.
 
-import type { FailedJob } from '../maintenance/failed-jobs.ts';
-import { type EventOrigin, type Mode, mismatchOf } from '../stripe/key-kind.ts';
+import type { FailedJob } from 'instep-engine/repair';
+import { type EventOrigin, type Mode, mismatchOf } from 'instep-engine/stripe';
 import type { Figures } from './figures.ts';
 import {
   bySeverity,

@@ -1,12 +1,9 @@
 // The figures of the event log from which issues follow: what waits, and when something arrived last.
 // operate/health.ts reads them for the overview, the doctor and the metrics.
 
-import { MAX_COUNTED_PARKED } from '../event-log/event-rows.ts';
-import type { Query } from '../postgres/database.ts';
-import { onlyRow } from '../postgres/statement.ts';
-import { isDismissed } from '../postgres/statements/events.ts';
-import { type EventOrigin, originOfBody } from '../stripe/key-kind.ts';
-import { SNAPSHOT_TYPE } from '../stripe/parse-event.ts';
+import { MAX_COUNTED_PARKED } from 'instep-engine/log';
+import { isDismissed, onlyRow, type Query } from 'instep-engine/postgres';
+import { type EventOrigin, originOfBody, SNAPSHOT_TYPE } from 'instep-engine/stripe';
 
 /** What is out of sync, and figures of the newest 1,000 events. Times are in milliseconds since 1970. */
 export type Figures = {

@@ -1,6 +1,6 @@
 // The words for issues, once for the doctor, the overview and the alerts.
 
-import { counted, countText, durationText } from '../runtime/amounts.ts';
+import { counted, countText, durationText } from 'instep-engine/runtime';
 import { type Issue, type IssueCode, PAYMENT_DUE_DAYS } from './issues.ts';
 
 /**

@@ -1,9 +1,9 @@
 // The list of everything that can be wrong: codes, severities, remedies and evidence. Who finds, counts, shows or
 // filters by issues reads it from here.
 
-import type { FailedJob } from '../maintenance/failed-jobs.ts';
-import { ISSUE_CAUSES, type IssueCause } from '../postgres/statements/issues.ts';
-import type { Mode } from '../stripe/key-kind.ts';
+import { ISSUE_CAUSES, type IssueCause } from 'instep-engine/postgres';
+import type { FailedJob } from 'instep-engine/repair';
+import type { Mode } from 'instep-engine/stripe';
 
 /**
  * `failure`: events are lost or refused, users are signed out, or a team has a wrong plan. `warning`: an operator must decide, or

@@ -1,9 +1,8 @@
 // Counts the deliveries and the session cookies with a signature of another secret, in memory, and stores them once a
 // minute. instep.ts counts; operate/health.ts reads them.
 
-import type { Job } from '../maintenance/worker.ts';
-import type { Query } from '../postgres/database.ts';
-import { columnArrays } from '../postgres/statement.ts';
+import { columnArrays, type Query } from 'instep-engine/postgres';
+import type { Job } from 'instep-engine/repair';
 import type { RefusalKind, Refusals } from './issues.ts';
 
 type Refused = { kind: RefusalKind; count: number; firstAt: Date; lastAt: Date };

@@ -1,15 +1,17 @@
 // LINK_BY_METADATA: a customer without a team is linked to the team that the metadata of its subscription names, if that has
 // no customer, when an event arrives, and by a job of maintenance if it waited.
 
-import { canOthersSucceed, DatabaseBusy, effectOf, type JsonObject } from 'instep-engine';
-import type { ApplicationId } from '../application.ts';
-import { linkWhenFree } from '../ingest/link.ts';
-import type { ReceivedEvent } from '../ingest/received-event.ts';
-import type { Database, Query } from '../postgres/database.ts';
-import type { Logger } from '../runtime/logging.ts';
-import { Turns } from '../runtime/turns.ts';
-import { type EventOrigin, type Mode, mismatchOf } from '../stripe/key-kind.ts';
-import { teamNamedIn } from '../stripe/subscription-facts.ts';
+import { linkWhenFree, type ReceivedEvent } from 'instep-engine/log';
+import {
+  type ApplicationId,
+  canOthersSucceed,
+  type Database,
+  DatabaseBusy,
+  type Query,
+} from 'instep-engine/postgres';
+import { effectOf, type JsonObject } from 'instep-engine/rule';
+import { type Logger, Turns } from 'instep-engine/runtime';
+import { type EventOrigin, type Mode, mismatchOf, teamNamedIn } from 'instep-engine/stripe';
 
 export type LinkOptions = {
   readonly database: Pick<Database, 'transaction'>;

@@ -1,14 +1,9 @@
 // Links those to their teams who waited for one when LINK_BY_METADATA was set.
 
-import { type EventRow, readEvents } from '../event-log/event-rows.ts';
-import type { Settle } from '../ingest/pipeline.ts';
-import { type LeasedRun, withLease } from '../maintenance/lease.ts';
-import type { Job } from '../maintenance/worker.ts';
-import type { Database, Query } from '../postgres/database.ts';
-import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
-import { isAfter } from '../postgres/tables/id-from-text.ts';
-import { originOfBody } from '../stripe/key-kind.ts';
-import { parseLogged } from '../stripe/parse-event.ts';
+import { type EventRow, parseLogged, readEvents, type Settle } from 'instep-engine/log';
+import { type ApplicationTables, type Database, isAfter, type Query } from 'instep-engine/postgres';
+import { type Job, type LeasedRun, withLease } from 'instep-engine/repair';
+import { originOfBody } from 'instep-engine/stripe';
 import { type LinkOptions, linkNamedTeam } from './link-by-metadata.ts';
 
 type JobOptions = Omit<LinkOptions, 'deadlineMs'> & {

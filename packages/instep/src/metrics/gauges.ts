@@ -1,11 +1,11 @@
 // The gauges that are read for each scrape: the queues, the connections, and the health of the whole service.
 
-import type { Queued } from 'instep-engine';
-import { InstepError, withDeadline } from 'instep-engine';
+import type { Queued } from 'instep-engine/log';
+import type { PoolUse } from 'instep-engine/postgres';
+import { InstepError, withDeadline } from 'instep-engine/runtime';
 import { Gauge, type Registry } from 'prom-client';
 import type { Figures } from '../health/figures.ts';
 import { ISSUES, type Issue } from '../health/issues.ts';
-import type { PoolUse } from '../postgres/database-pool.ts';
 
 /** What is known about the health of the whole service. */
 export type ObservedHealth = {

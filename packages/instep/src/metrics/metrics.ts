@@ -1,11 +1,10 @@
 // What Instep counts and measures, with prom-client. instep.ts loads this when something is going to read it.
 
-import { InstepError, LOGGED_OUTCOMES } from 'instep-engine';
+import { USER_PATH, WEBHOOK_PATH } from 'instep-engine/http';
+import { LOGGED_OUTCOMES } from 'instep-engine/log';
+import { InstepError, type Instrumentation } from 'instep-engine/runtime';
+import { HANDLED_TYPES } from 'instep-engine/stripe';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { Instrumentation } from '../runtime/instrumentation.ts';
-import { USER_PATH } from '../server/http-message.ts';
-import { WEBHOOK_PATH } from '../server/webhook.ts';
-import { HANDLED_TYPES } from '../stripe/parse-event.ts';
 import { createGauges, type GaugeSources } from './gauges.ts';
 
 /** The response of `GET /metrics`. */

@@ -1,13 +1,22 @@
 // What can be done about one team, customer, subscription or event. `perform` calls it.
 
-import { type ActingOperator, canOthersSucceed, DatabaseRefused } from 'instep-engine';
-import { linkTeam } from '../access/current-plan.ts';
+import { readEvents, readEventsAt } from 'instep-engine/log';
 import {
+  canOthersSucceed,
+  DatabaseRefused,
+  linkTeam,
+  type Query,
+  readNewestDismissal,
+  readStoredIssueOf,
+} from 'instep-engine/postgres';
+import {
+  askForOrder,
   dismissParkedEvents,
+  limitRate,
   type ParkedFilter,
   restoreParkedEvents,
-} from '../event-log/dismiss.ts';
-import { readEvents, readEventsAt } from '../event-log/event-rows.ts';
+} from 'instep-engine/repair';
+import type { ActingOperator } from 'instep-engine/rule';
 import {
   countOutcomes,
   type Replayed,
@@ -15,10 +24,6 @@ import {
   replayEvents,
 } from '../event-log/replay.ts';
 import { readEventAt } from '../event-log/search.ts';
-import { askForOrder } from '../maintenance/ambiguous-order.ts';
-import { limitRate } from '../maintenance/stripe-calls.ts';
-import type { Query } from '../postgres/database.ts';
-import { readNewestDismissal, readStoredIssueOf } from '../postgres/statements/issues.ts';
 import {
   type Action,
   type ActionResult,

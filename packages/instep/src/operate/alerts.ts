@@ -1,13 +1,12 @@
 // Reports new and resolved issues to the receiver of `ALERT_WEBHOOK_URL`.
 
-import { abortAfter, DeadlineExceeded, InstepError, Stopped } from 'instep-engine';
+import type { Query } from 'instep-engine/postgres';
+import { type Job, withLease } from 'instep-engine/repair';
+import { abortAfter, DeadlineExceeded, InstepError, Stopped } from 'instep-engine/runtime';
 import * as v from 'valibot';
 import type { AlertConfig } from '../config/config.ts';
 import { issueText } from '../health/issue-text.ts';
 import { type Issue, SUBJECT_ISSUES } from '../health/issues.ts';
-import { withLease } from '../maintenance/lease.ts';
-import type { Job } from '../maintenance/worker.ts';
-import type { Query } from '../postgres/database.ts';
 
 /** The receiver of alerts did not accept a message. The error never shows its address, which can be a secret. */
 export class AlertFailed extends InstepError {

@@ -1,11 +1,10 @@
 // The shape of what operators do and of its results, and how the audit stores them.
 
-import { InstepError, type Plan } from 'instep-engine';
-import type { ApplicationId } from '../application.ts';
+import type { ApplicationId, Database, IssueCause, Query } from 'instep-engine/postgres';
+import type { Counts } from 'instep-engine/repair';
+import type { Plan } from 'instep-engine/rule';
+import { InstepError } from 'instep-engine/runtime';
 import type { ReplayOutcomes } from '../event-log/replay.ts';
-import type { Counts } from '../maintenance/reconcile/progress.ts';
-import type { Database, Query } from '../postgres/database.ts';
-import type { IssueCause } from '../postgres/statements/issues.ts';
 import type { Operator } from './context.ts';
 import type { NamedTeam } from './named-teams.ts';
 

@@ -1,17 +1,18 @@
 // Compares one team with Stripe while a person waits, and tells how far a comparison of all teams is. The console's
 // pages call it, and actions.ts.
 
-import type { ActingOperator } from 'instep-engine';
-import type { ApplicationId } from '../application.ts';
-import { readLeasedJob } from '../maintenance/lease.ts';
-import type { DriftIssue, ReconciliationIssue } from '../maintenance/reconcile/drift.ts';
+import type { ApplicationId } from 'instep-engine/postgres';
 import {
+  type DriftIssue,
+  limitRate,
   type Progress,
   ReconciliationFailed,
+  type ReconciliationIssue,
+  readLeasedJob,
   readProgress,
-} from '../maintenance/reconcile/progress.ts';
-import { reconcileCustomer } from '../maintenance/reconcile/reconcile.ts';
-import { limitRate } from '../maintenance/stripe-calls.ts';
+  reconcileCustomer,
+} from 'instep-engine/repair';
+import type { ActingOperator } from 'instep-engine/rule';
 import type { ActionResult } from './audit.ts';
 import type { OperateContext } from './context.ts';
 import { readNamedTeam } from './named-teams.ts';

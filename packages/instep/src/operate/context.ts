@@ -2,7 +2,17 @@
 
 import { createHmac, randomUUID } from 'node:crypto';
 import type { RequestListener } from 'node:http';
-import type { PlanSelection } from 'instep-engine';
+import { type Ingest, IngestPipeline, type Settle } from 'instep-engine/log';
+import { checkSchema, type Database } from 'instep-engine/postgres';
+import type { PlanSelection } from 'instep-engine/rule';
+import { createLogger, type Logger } from 'instep-engine/runtime';
+import {
+  createStripeApi,
+  keyKindOf,
+  type Mode,
+  type NameOf,
+  type StripeApi,
+} from 'instep-engine/stripe';
 import {
   ConfigInvalid,
   type Environment,
@@ -16,15 +26,8 @@ import {
 } from '../config/config.ts';
 import { connectToServer, type DatabaseServer, prepareDatabase } from '../database/connect.ts';
 import type { IssueCode } from '../health/issues.ts';
-import { type Ingest, IngestPipeline, type Settle } from '../ingest/pipeline.ts';
 import { linksByMetadata } from '../links/link-by-metadata.ts';
-import type { Database } from '../postgres/database.ts';
-import { checkSchema } from '../postgres/migrate.ts';
-import { createLogger, type Logger } from '../runtime/logging.ts';
 import { importOptional } from '../runtime/packages.ts';
-import { createStripeApi, type StripeApi } from '../stripe/api.ts';
-import { keyKindOf, type Mode } from '../stripe/key-kind.ts';
-import type { NameOf } from '../stripe/product-names.ts';
 
 /** What the functions of `instep/operate` work with: get it from `openContext`, and pass it on. */
 export type OperateContext = {

@@ -1,10 +1,7 @@
 // Which customers Stripe charges for several subscriptions: an issue, read from their states.
 
-import { chargedSubscriptions } from 'instep-engine';
-import type { Query } from '../postgres/database.ts';
-import { columnArrays } from '../postgres/statement.ts';
-import { readStates } from '../postgres/statements/customers.ts';
-import { isNotDismissed } from '../postgres/statements/issues.ts';
+import { columnArrays, isNotDismissed, type Query, readStates } from 'instep-engine/postgres';
+import { chargedSubscriptions } from 'instep-engine/rule';
 
 /** Those that an operator has dismissed are on purpose, until Stripe charges other subscriptions. */
 export const FROM_DOUBLE_BILLED = `

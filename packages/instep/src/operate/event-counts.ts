@@ -1,6 +1,7 @@
 // How many events arrived in the last time slots, for the chart of the overview: counted in the log when it is asked for.
 
-import { DatabaseBusy, type LoggedOutcome } from 'instep-engine';
+import type { LoggedOutcome } from 'instep-engine/log';
+import { DatabaseBusy } from 'instep-engine/postgres';
 import type { OperateContext } from './context.ts';
 
 /** What happened in a time slot. */

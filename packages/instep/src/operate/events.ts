@@ -1,14 +1,13 @@
 // The event log for operators: it adds the context's database and clock to event-log/search.ts, and suggests links.
 // The console's pages of events call it, and `instep events`.
 
-import type { EventSubscription } from 'instep-engine';
-import type { EventFilter, EventRow, SortOrder } from '../event-log/event-rows.ts';
-import { pseudonymsWith, redactBody } from '../event-log/redact.ts';
+import { type EventFilter, type EventRow, parseLogged, type SortOrder } from 'instep-engine/log';
+import type { PageStart } from 'instep-engine/postgres';
+import { pseudonymsWith, redactBody } from 'instep-engine/repair';
+import type { EventSubscription } from 'instep-engine/rule';
+import { TEAM_KEY } from 'instep-engine/stripe';
 import * as log from '../event-log/search.ts';
 import { type PageOfEvents, readPageOfEvents } from '../event-log/search.ts';
-import type { PageStart } from '../postgres/examine.ts';
-import { parseLogged } from '../stripe/parse-event.ts';
-import { TEAM_KEY } from '../stripe/subscription-facts.ts';
 import type { OperateContext, Search } from './context.ts';
 import { type NamedTeam, readSuggestedTeams } from './named-teams.ts';
 

@@ -1,6 +1,21 @@
 // Explains why a team has its plan (`explainTeam`) and why an event has its outcome (`explainEvent`), as codes and
 // data. The console's pages of a team and of an event call it, `instep team show` and `instep events show`.
 
+import { type EventRow, readEvents } from 'instep-engine/log';
+import {
+  type ApplicationId,
+  type DecidingEvent,
+  type Dismissal,
+  decidingEventsOf,
+  planFor,
+  type Query,
+  readDismissals,
+  readNewestDismissal,
+  readStates,
+  readStoredIssueOf,
+  type StoredStates,
+} from 'instep-engine/postgres';
+import { readIsCompared, readIsDismissed, readPrunedBefore } from 'instep-engine/repair';
 import {
   type CustomerState,
   type EventSubscription,
@@ -11,28 +26,9 @@ import {
   planWriterOf,
   type SubscriptionEvent,
   selectedReport,
-} from 'instep-engine';
-import type { ApplicationId } from '../application.ts';
-import { readIsDismissed } from '../event-log/dismiss.ts';
-import { type EventRow, readEvents } from '../event-log/event-rows.ts';
+} from 'instep-engine/rule';
+import { type EventOrigin, originOfBody } from 'instep-engine/stripe';
 import { type Explanation, explainLog, parseLog } from '../event-log/explain.ts';
-import { readPrunedBefore } from '../event-log/prune.ts';
-import { readIsCompared } from '../maintenance/questions.ts';
-import type { Query } from '../postgres/database.ts';
-import {
-  type DecidingEvent,
-  decidingEventsOf,
-  planFor,
-  readStates,
-  type StoredStates,
-} from '../postgres/statements/customers.ts';
-import {
-  type Dismissal,
-  readDismissals,
-  readNewestDismissal,
-  readStoredIssueOf,
-} from '../postgres/statements/issues.ts';
-import { type EventOrigin, originOfBody } from '../stripe/key-kind.ts';
 import type { OperateContext } from './context.ts';
 import { type ComparisonIssue, comparisonIssueOf } from './find-issues.ts';
 import { type NamedTeam, readNamedTeam, readNamedTeamsOf } from './named-teams.ts';

@@ -1,13 +1,18 @@
 // Reads the audit, with the action that reverses each one.
 
-import type { Plan } from 'instep-engine';
-import type { ApplicationId } from '../application.ts';
-import type { Query } from '../postgres/database.ts';
-import { type PageEnds, type PageStart, readPage, rowsOf } from '../postgres/examine.ts';
-import type { NamedStatement } from '../postgres/statement.ts';
-import { PLAN_CHANGE_COLUMNS } from '../postgres/statements/plan-changes.ts';
-import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
-import { idFrom } from '../postgres/tables/id-from-text.ts';
+import {
+  type ApplicationId,
+  type ApplicationTables,
+  idFrom,
+  type NamedStatement,
+  type PageEnds,
+  type PageStart,
+  PLAN_CHANGE_COLUMNS,
+  type Query,
+  readPage,
+  rowsOf,
+} from 'instep-engine/postgres';
+import type { Plan } from 'instep-engine/rule';
 import type { ActionRequest } from './actions.ts';
 import { isCallId, type OperatorAction, parseSubject } from './audit.ts';
 import type { OperateContext, OperatorAccess, Search } from './context.ts';

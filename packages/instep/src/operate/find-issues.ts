@@ -1,8 +1,20 @@
 // Finds and counts what is wrong with single teams, customers, subscriptions and events, from every place where it
 // is stored or can be derived. The console's list calls it, and health.ts for the numbers.
 
-import type { Plan } from 'instep-engine';
-import { type EventRow, MAX_COUNTED_PARKED, readEventsAt } from '../event-log/event-rows.ts';
+import { type EventRow, MAX_COUNTED_PARKED, readEventsAt } from 'instep-engine/log';
+import {
+  countStoredIssues,
+  ISSUE_CAUSES,
+  type IssueCause,
+  MAX_COUNTED_STORED,
+  type Query,
+  readPaidWithoutPlan,
+  readStoredIssues,
+  rowsOf,
+  type StoredIssue,
+} from 'instep-engine/postgres';
+import type { Plan } from 'instep-engine/rule';
+import { TEAM_KEY } from 'instep-engine/stripe';
 import { type Reason, whyUnreadable } from '../event-log/explain.ts';
 import { type Figures, readFigures } from '../health/figures.ts';
 import {
@@ -17,18 +29,6 @@ import {
   SUBJECT_ISSUES,
   type SubjectIssueCode,
 } from '../health/issues.ts';
-import type { Query } from '../postgres/database.ts';
-import { rowsOf } from '../postgres/examine.ts';
-import {
-  countStoredIssues,
-  ISSUE_CAUSES,
-  type IssueCause,
-  MAX_COUNTED_STORED,
-  readStoredIssues,
-  type StoredIssue,
-} from '../postgres/statements/issues.ts';
-import { readPaidWithoutPlan } from '../postgres/statements/paid-without-plan.ts';
-import { TEAM_KEY } from '../stripe/subscription-facts.ts';
 import type { Subject } from './audit.ts';
 import type { OperateContext } from './context.ts';
 import { type ChargedSubscription, readDoubleBilled } from './double-billing.ts';

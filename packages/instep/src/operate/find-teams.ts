@@ -1,20 +1,21 @@
 // Finds teams by a filter, in the order of their ids, without reading all of a large table: `findTeams`, and
 // `findCustomers`. The console's lists and search call it, `instep team list`, and actions.ts for a team's name.
 
-import type { ApplicationId } from '../application.ts';
-import type { DatabaseContext } from '../changes/consumers.ts';
-import { HAS_ISSUE, TEAM_ISSUES, type TeamIssueCode } from '../health/issues.ts';
-import type { Query } from '../postgres/database.ts';
 import {
+  type ApplicationId,
+  type ApplicationTables,
   type Examined,
+  idFrom,
+  isAfter,
   type PageEnds,
   type PageStart,
+  type Query,
+  readCustomerIdsOf,
   readPage,
   rowsOf,
-} from '../postgres/examine.ts';
-import { readCustomerIdsOf } from '../postgres/statements/customers.ts';
-import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
-import { idFrom, isAfter } from '../postgres/tables/id-from-text.ts';
+} from 'instep-engine/postgres';
+import type { DatabaseContext } from '../changes/consumers.ts';
+import { HAS_ISSUE, TEAM_ISSUES, type TeamIssueCode } from '../health/issues.ts';
 import type { OperateContext, PageRequest, Search } from './context.ts';
 import { teamIdsOfEmail } from './members.ts';
 import {

@@ -1,17 +1,20 @@
 // Reads everything from which follows whether all is in sync, and lets health/ derive the issues. The console's
 // overview calls it, the doctor, and the metrics.
 
+import type { Database } from 'instep-engine/postgres';
+import {
+  ASK_STRIPE_JOB,
+  type Progress,
+  readFailedJobs,
+  readLeasedJob,
+  readProgress,
+} from 'instep-engine/repair';
 import { readOtherPolicy } from '../access/team-access.ts';
 import { findConsumers } from '../changes/consumers.ts';
 import { issuesOf, type SyncState, type Verdict, verdictOf } from '../health/derive-issues.ts';
 import { type Figures, readFigures, readLastOrigins } from '../health/figures.ts';
 import type { Compared, Issue } from '../health/issues.ts';
 import { readRefusals } from '../health/refusals.ts';
-import { ASK_STRIPE_JOB } from '../maintenance/ask-stripe.ts';
-import { readFailedJobs } from '../maintenance/failed-jobs.ts';
-import { readLeasedJob } from '../maintenance/lease.ts';
-import { type Progress, readProgress } from '../maintenance/reconcile/progress.ts';
-import type { Database } from '../postgres/database.ts';
 import type { Check, OperateContext } from './context.ts';
 import { countOpenIssues } from './find-issues.ts';
 import { countTeams, type TeamCounts } from './team-counts.ts';

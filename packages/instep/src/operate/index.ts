@@ -8,23 +8,64 @@
  */
 
 export {
-  type ChangeCause as PlanChangeCause,
-  type EventSubscription as SubscriptionState,
-  GRANTING_STATUSES,
-  InstepError,
-  type Json,
-  type JsonObject,
+  type EventFilter,
+  type EventRow,
   LOGGED_OUTCOMES,
   type LoggedEvent,
   type LoggedOutcome,
+  MAX_COUNTED_PARKED,
+  type SortOrder,
+} from 'instep-engine/log';
+export type {
+  ApplicationId,
+  Dismissal,
+  IssueCause,
+  PageEnds,
+  PageStart,
+  PlanChange,
+  Team,
+  TeamChangesRequest,
+} from 'instep-engine/postgres';
+export type {
+  Counts,
+  Difference,
+  DriftCause,
+  DriftIssue,
+  FailedJob,
+  Progress,
+  RebuildFailure,
+  ReconciliationIssue,
+} from 'instep-engine/repair';
+export {
+  type ChangeCause as PlanChangeCause,
+  type EventSubscription as SubscriptionState,
+  GRANTING_STATUSES,
+  type Json,
+  type JsonObject,
   type Plan as TeamPlan,
   type PlanSelection,
   STATUSES,
   type Status,
   type StatusWith,
   type SubscriptionEvent as ParsedEvent,
-} from 'instep-engine';
-export type { ApplicationId } from '../application.ts';
+} from 'instep-engine/rule';
+export {
+  counted,
+  countText,
+  createLogger,
+  durationText,
+  InstepError,
+  type Logger,
+  parseTimeSince,
+} from 'instep-engine/runtime';
+export {
+  DELETED_TYPE,
+  type EventOrigin,
+  HANDLED_TYPES,
+  LOGGED_TYPES,
+  type Mode,
+  SNAPSHOT_TYPE,
+} from 'instep-engine/stripe';
 export {
   acknowledgeChanges,
   type ConsumerState,
@@ -35,11 +76,8 @@ export {
 } from '../changes/consumers.ts';
 export type { CheckoutOf, CompleteCheckoutRequest } from '../checkout/checkout.ts';
 export { type Environment, type NamedToken, ROLES, type Role } from '../config/config.ts';
-export type { EventFilter, EventRow, SortOrder } from '../event-log/event-rows.ts';
-export { MAX_COUNTED_PARKED } from '../event-log/event-rows.ts';
 export type { EventReference, Explanation, PlanStep, Reason } from '../event-log/explain.ts';
 export { type ReasonPart, reasonParts, reasonText } from '../event-log/reason-text.ts';
-export type { Difference, RebuildFailure } from '../event-log/rebuild.ts';
 export type { Replayed, ReplayOutcomes } from '../event-log/replay.ts';
 export type { PageOfEvents } from '../event-log/search.ts';
 export type { Verdict } from '../health/derive-issues.ts';
@@ -65,34 +103,6 @@ export {
   TEAM_ISSUES,
   type TeamIssueCode,
 } from '../health/issues.ts';
-export type { FailedJob } from '../maintenance/failed-jobs.ts';
-export type {
-  DriftCause,
-  DriftIssue,
-  ReconciliationIssue,
-} from '../maintenance/reconcile/drift.ts';
-export type { Counts, Progress } from '../maintenance/reconcile/progress.ts';
-export type { PageEnds, PageStart } from '../postgres/examine.ts';
-export type { Dismissal, IssueCause } from '../postgres/statements/issues.ts';
-export type {
-  PlanChange,
-  TeamChangesRequest,
-} from '../postgres/statements/plan-changes.ts';
-export type { Team } from '../postgres/statements/teams.ts';
-export {
-  counted,
-  countText,
-  durationText,
-  parseTimeSince,
-} from '../runtime/amounts.ts';
-export { createLogger, type Logger } from '../runtime/logging.ts';
-export type { EventOrigin, Mode } from '../stripe/key-kind.ts';
-export {
-  DELETED_TYPE,
-  HANDLED_TYPES,
-  LOGGED_TYPES,
-  SNAPSHOT_TYPE,
-} from '../stripe/parse-event.ts';
 export type { ActionRequest, PerformOptions } from './actions.ts';
 export {
   ACTIONS,
@@ -128,12 +138,7 @@ export {
 } from './context.ts';
 export type { ChargedSubscription } from './double-billing.ts';
 export { countEvents, type EventCountsRequest, type Slot } from './event-counts.ts';
-export {
-  eventsNamed,
-  findEvents,
-  redactedBody,
-  subscriptionOf,
-} from './events.ts';
+export { eventsNamed, findEvents, redactedBody, subscriptionOf } from './events.ts';
 export * from './explain.ts';
 export {
   type ActionChange,

@@ -1,8 +1,7 @@
 // The people of teams, if a table says which users belong to which teams.
 
-import { InstepError } from 'instep-engine';
-import { usersOf } from '../postgres/statements/users.ts';
-import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
+import { type ApplicationTables, usersOf } from 'instep-engine/postgres';
+import { InstepError } from 'instep-engine/runtime';
 
 /** No team can be found by a person's email address: no table says which users belong to which teams. */
 export class MembersUnknown extends InstepError {

@@ -1,15 +1,17 @@
 // Reads teams as people see them: with a name, the plan that they lost, and since when a payment is due. Every
 // function of operate/ that shows a team uses it; find-teams.ts uses its SQL.
 
-import type { LoggedEvent } from 'instep-engine';
-import type { ApplicationId } from '../application.ts';
-import type { Query } from '../postgres/database.ts';
-import { TEAM_COLUMNS, type Team, type TeamRow } from '../postgres/statements/teams.ts';
-import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
-import { idFrom } from '../postgres/tables/id-from-text.ts';
-import { type Mode, mismatchOf, originOfBody } from '../stripe/key-kind.ts';
-import { parseLogged } from '../stripe/parse-event.ts';
-import { teamNamedIn } from '../stripe/subscription-facts.ts';
+import { type LoggedEvent, parseLogged } from 'instep-engine/log';
+import {
+  type ApplicationId,
+  type ApplicationTables,
+  idFrom,
+  type Query,
+  TEAM_COLUMNS,
+  type Team,
+  type TeamRow,
+} from 'instep-engine/postgres';
+import { type Mode, mismatchOf, originOfBody, teamNamedIn } from 'instep-engine/stripe';
 
 /** A team with its name, for people. */
 export type NamedTeam = Team & {

@@ -2,14 +2,16 @@
 // customers that Stripe charges twice. Those of `instep.findings` are in postgres/statements/issues.ts. find-issues.ts
 // makes issues of the rows.
 
-import { END_MARGIN_SECONDS } from 'instep-engine';
+import {
+  type ApplicationTables,
+  isDismissed,
+  isNotDismissed,
+  onlyRow,
+  PAID_WITHOUT_PLAN,
+  type Query,
+} from 'instep-engine/postgres';
+import { END_MARGIN_SECONDS } from 'instep-engine/rule';
 import { PAYMENT_DUE_DAYS, type SubjectIssueCode } from '../health/issues.ts';
-import type { Query } from '../postgres/database.ts';
-import { onlyRow } from '../postgres/statement.ts';
-import { isDismissed } from '../postgres/statements/events.ts';
-import { isNotDismissed } from '../postgres/statements/issues.ts';
-import { PAID_WITHOUT_PLAN } from '../postgres/statements/paid-without-plan.ts';
-import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { FROM_DOUBLE_BILLED } from './double-billing.ts';
 
 /** A customer with parked events that were not dismissed. */

@@ -1,8 +1,21 @@
 // Performs what operators, apps and commands do, and records it in the audit.
 
-import type { InstepError } from 'instep-engine';
+import type { EventRow, Ingest, Settle } from 'instep-engine/log';
+import type { ApplicationId, Query } from 'instep-engine/postgres';
+import {
+  type Difference,
+  dismissParkedEvents,
+  limitRate,
+  pseudonymsWith,
+  type RebuildFailure,
+  type ReconciliationIssue,
+  rebuild,
+  reconcile,
+  reconcileCustomer,
+  redactEvents,
+} from 'instep-engine/repair';
+import type { InstepError } from 'instep-engine/runtime';
 import { readAccess, type TeamAccess } from '../access/team-access.ts';
-import type { ApplicationId } from '../application.ts';
 import { removeConsumer, replayChange } from '../changes/consumers.ts';
 import {
   type CompleteCheckoutRequest,
@@ -10,16 +23,7 @@ import {
   SyncFailed,
   syncCustomer,
 } from '../checkout/checkout.ts';
-import { dismissParkedEvents } from '../event-log/dismiss.ts';
-import type { EventRow } from '../event-log/event-rows.ts';
-import { type Difference, type RebuildFailure, rebuild } from '../event-log/rebuild.ts';
-import { pseudonymsWith, redactEvents } from '../event-log/redact.ts';
 import { countOutcomes, type Replayed, replayEvents } from '../event-log/replay.ts';
-import type { Ingest, Settle } from '../ingest/pipeline.ts';
-import type { ReconciliationIssue } from '../maintenance/reconcile/drift.ts';
-import { reconcile, reconcileCustomer } from '../maintenance/reconcile/reconcile.ts';
-import { limitRate } from '../maintenance/stripe-calls.ts';
-import type { Query } from '../postgres/database.ts';
 import { type ActionContext, type ActionRequest, act, type PerformOptions } from './actions.ts';
 import {
   type ActionResult,

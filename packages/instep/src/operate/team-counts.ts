@@ -1,9 +1,8 @@
 // Counts the teams on request: by status, and those that are compared with Stripe. For health.ts, whose evidence
 // it is.
 
-import { DatabaseBusy, STATUSES } from 'instep-engine';
-import type { Database } from '../postgres/database.ts';
-import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
+import { type ApplicationTables, type Database, DatabaseBusy } from 'instep-engine/postgres';
+import { STATUSES } from 'instep-engine/rule';
 
 /** The number of teams. */
 export type TeamCounts = {

@@ -1,16 +1,15 @@
 // Reads and explains the events of a team's customer. timeline.ts and explain.ts call it.
 
-import type { EventSubscription, PlanSelection } from 'instep-engine';
-import { type EventRow, readEvents } from '../event-log/event-rows.ts';
+import { type EventRow, readEvents } from 'instep-engine/log';
+import { type Query, readProductNames } from 'instep-engine/postgres';
+import { readPrunedBefore } from 'instep-engine/repair';
+import type { EventSubscription, PlanSelection } from 'instep-engine/rule';
 import {
   type Explanation,
   explainLog,
   type ParsedLoggedEvent,
   parseLog,
 } from '../event-log/explain.ts';
-import { readPrunedBefore } from '../event-log/prune.ts';
-import type { Query } from '../postgres/database.ts';
-import { readProductNames } from '../postgres/statements/products.ts';
 import type { NamedTeam } from './named-teams.ts';
 
 /** An event of a customer's history: what it said, how it was decided, and why. */

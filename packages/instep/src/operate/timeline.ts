@@ -1,16 +1,16 @@
 // Puts together all that happened to a team, page by page, and which change of the plan was made by which event or
 // action. `readTimeline` is for the older pages of the console; explain.ts reads the newest one.
 
-import { isSamePlan, type PlanSelection } from 'instep-engine';
-import type { ApplicationId } from '../application.ts';
-import type { PlanStep } from '../event-log/explain.ts';
-import type { Query } from '../postgres/database.ts';
 import {
+  type ApplicationId,
   MAX_PLAN_CHANGES,
   type PlanChange,
+  type Query,
   readLinkedAt,
   readTeamChanges,
-} from '../postgres/statements/plan-changes.ts';
+} from 'instep-engine/postgres';
+import { isSamePlan, type PlanSelection } from 'instep-engine/rule';
+import type { PlanStep } from '../event-log/explain.ts';
 import type { OperateContext } from './context.ts';
 import { type RecordedAction, readActionsOn } from './find-actions.ts';
 import { type NamedTeam, readNamedTeam } from './named-teams.ts';

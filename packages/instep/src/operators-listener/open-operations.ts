@@ -3,6 +3,15 @@
 
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  createNodeListener,
+  isSameSecret,
+  type ListenerOptions,
+  openListener,
+  type RunningServer,
+  requestPath,
+} from 'instep-engine/http';
+import { type Logger, limitLines } from 'instep-engine/runtime';
 import type { AccessPolicy, Config, NamedToken } from '../config/config.ts';
 import type { DatabaseServer } from '../database/connect.ts';
 import type { Exposition } from '../metrics/metrics.ts';
@@ -14,11 +23,6 @@ import {
   type OperateContext,
   type TokenVerdict,
 } from '../operate/context.ts';
-import type { Logger } from '../runtime/logging.ts';
-import { limitLines } from '../runtime/logging.ts';
-import { isSameSecret } from '../server/http-message.ts';
-import { type ListenerOptions, openListener, type RunningServer } from '../server/listener.ts';
-import { createNodeListener, requestPath } from '../server/node-listener.ts';
 import { createSyncApi, SYNC_API_PATH } from './sync-api.ts';
 
 /** The operators' listener, in a process that serves the public or supervises those that do. */

@@ -1,10 +1,5 @@
 // The calls for apps in other languages, on the operators' listener (openapi.yaml).
 
-import { InstepError } from 'instep-engine';
-import * as v from 'valibot';
-import { acknowledgeChanges, readPlanChanges } from '../changes/consumers.ts';
-import type { OperateContext, Operator } from '../operate/context.ts';
-import { performForTeam } from '../operate/perform.ts';
 import {
   type Handler,
   HttpError,
@@ -13,7 +8,12 @@ import {
   jsonResponse,
   methodNotAllowed,
   notFound,
-} from '../server/http-message.ts';
+} from 'instep-engine/http';
+import { InstepError } from 'instep-engine/runtime';
+import * as v from 'valibot';
+import { acknowledgeChanges, readPlanChanges } from '../changes/consumers.ts';
+import type { OperateContext, Operator } from '../operate/context.ts';
+import { performForTeam } from '../operate/perform.ts';
 
 /** The calls for apps in other languages begin with this path. */
 export const SYNC_API_PATH = '/v1/';

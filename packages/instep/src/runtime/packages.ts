@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { codeOf } from 'instep-engine';
+import { codeOf } from 'instep-engine/runtime';
 
 /** The version in `package.json`, which an app's bundler leaves behind. */
 export const VERSION = '0.1.0';

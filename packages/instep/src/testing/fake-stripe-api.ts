@@ -3,7 +3,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ENDED_STATUSES } from 'instep-engine';
+import { ENDED_STATUSES } from 'instep-engine/rule';
 import { announcedEventId, createEventNotification } from './stripe-objects.ts';
 
 /** An object as Stripe's API returns it. */

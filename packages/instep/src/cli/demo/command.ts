@@ -4,8 +4,10 @@ import { randomBytes } from 'node:crypto';
 import { appendFileSync, mkdirSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { isSamePlan, NO_PLAN, type Plan } from 'instep-engine';
-import type { ApplicationId } from '../../application.ts';
+import { issueSession, listen, SESSION_COOKIE } from 'instep-engine/http';
+import { type ApplicationId, addTeam, addUser, type Query, readTeam } from 'instep-engine/postgres';
+import { isSamePlan, NO_PLAN, type Plan } from 'instep-engine/rule';
+import { createLogger } from 'instep-engine/runtime';
 import { type Config, ConfigInvalid, readConfig } from '../../config/config.ts';
 import { connectToServer, emptyDatabase } from '../../database/connect.ts';
 import { openService } from '../../instep.ts';
@@ -13,12 +15,6 @@ import {
   OPERATIONS_DEADLINE_MS,
   openOperations,
 } from '../../operators-listener/open-operations.ts';
-import type { Query } from '../../postgres/database.ts';
-import { addTeam, readTeam } from '../../postgres/statements/teams.ts';
-import { addUser } from '../../postgres/statements/users.ts';
-import { createLogger } from '../../runtime/logging.ts';
-import { listen } from '../../server/listener.ts';
-import { issueSession, SESSION_COOKIE } from '../../sessions/token.ts';
 import { type ApiCollection, startFakeStripeApi } from '../../testing/fake-stripe-api.ts';
 import { type SubscriptionEvent, signedRequest } from '../../testing/stripe-objects.ts';
 import { createCommand } from '../arguments.ts';

@@ -1,11 +1,10 @@
 // What happens in the demo, and in the screenshots: invented companies, and the walkthrough's events.
 
-import { NO_PLAN, type Plan, pause } from 'instep-engine';
-import type { Ingest } from '../../ingest/pipeline.ts';
-import type { ReceivedEvent } from '../../ingest/received-event.ts';
-import type { Query } from '../../postgres/database.ts';
-import { addTeam } from '../../postgres/statements/teams.ts';
-import { parseEvent } from '../../stripe/parse-event.ts';
+import type { Ingest, ReceivedEvent } from 'instep-engine/log';
+import { addTeam, type Query } from 'instep-engine/postgres';
+import { NO_PLAN, type Plan } from 'instep-engine/rule';
+import { pause } from 'instep-engine/runtime';
+import { parseEvent } from 'instep-engine/stripe';
 import type { ApiCollection } from '../../testing/fake-stripe-api.ts';
 import {
   createSubscriptionEvent,

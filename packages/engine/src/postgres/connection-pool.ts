@@ -1,0 +1,243 @@
+// The connections to the database: database.ts takes each from here, checked for whether its server accepts writes.
+
+import { connect } from 'node:net';
+import pg from 'pg';
+import { DeadlineExceeded, withDeadline } from '../runtime/deadline.ts';
+import { pause } from '../runtime/retry.ts';
+import { outsideSpans } from '../runtime/tracing.ts';
+import type { DatabasePool, PoolUse, ServerConnection } from './database-pool.ts';
+import { DatabaseUnavailable, DatabaseUnusable, databaseError, sqlState } from './errors.ts';
+import { type Settings, setStatements } from './session-settings.ts';
+
+/** Timeouts that the server itself applies to a session. */
+export type ServerTimeouts = {
+  readonly statement_timeout: number;
+  readonly lock_timeout: number;
+  readonly idle_in_transaction_session_timeout: number;
+};
+
+type ConnectionPoolOptions = {
+  /**
+   * The server, or the app's own pool. The app controls its size and the settings of its sessions, so each
+   * transaction sets our timeouts for itself.
+   */
+  connection: ServerConnection | DatabasePool;
+  /** Whether a server that accepts no writes, such as a standby, is refused. */
+  needsWrites: boolean;
+  pool: pg.PoolConfig;
+  timeouts: ServerTimeouts;
+  settings: Settings;
+  onConnectionError: (error: Error) => void;
+};
+
+/** The time to connect, and then to answer whether the server accepts writes. */
+const CONNECT_TIMEOUT_MS = 2_000;
+
+/** The time for a backend to end before its connection is cut. */
+const END_TIMEOUT_MS = 1_000;
+
+/** What is known about a connection since it was checked. */
+type CheckedConnection = {
+  /** The number of failures before it was opened: after another one, it is not trusted any more. */
+  readonly failuresBefore: number;
+  /** Whether no other client uses its session, so that it has our timeouts and settings. */
+  readonly ownsSession: boolean;
+};
+
+/** A pool whose connections are handed out only if their server accepted what is needed, and none as old has failed since. */
+export class ConnectionPool {
+  #options: ConnectionPoolOptions;
+  #isOfApp: boolean;
+  #pool: pg.Pool;
+  #checked = new WeakMap<pg.ClientBase, CheckedConnection>();
+  #failures = 0;
+
+  constructor(options: ConnectionPoolOptions) {
+    const { connection } = options;
+    this.#options = options;
+    this.#isOfApp = !isServer(connection);
+    this.#pool = isServer(connection) ? openPool(connection, options) : poolOf(connection);
+  }
+
+  /** @throws the errors of `errors.ts` */
+  async connect(): Promise<pg.PoolClient> {
+    for (;;) {
+      const { statement_timeout: requested } = this.#pool.options;
+      try {
+        // A new connection outlives the work that it is opened for, so it is not part of its span.
+        const client = await outsideSpans(() => this.#take());
+        if (!this.#checked.has(client)) await this.#check(client);
+        if (this.#isTrusted(client)) return client;
+        client.release(true);
+      } catch (error) {
+        const isRefused = sqlState(error) === UNSUPPORTED_STARTUP_PARAMETER;
+        if (!isRefused || requested === false || this.#isOfApp) throw databaseError(error);
+        Object.assign(this.#pool.options, WITHOUT_TIMEOUTS);
+      }
+    }
+  }
+
+  /** Whether no other client uses the session of this connection, so that it has our timeouts and settings. */
+  ownsSession(client: pg.PoolClient): boolean {
+    return this.#checked.get(client)?.ownsSession ?? false;
+  }
+
+  /**
+   * Takes a broken connection out of its pool, together with all connections that are as old: after a
+   * failover, or with a server that hangs, they are broken as well. The connection keeps its place in the
+   * pool until its backend has ended, so that there are never more backends than places.
+   */
+  async discard(client: pg.PoolClient): Promise<void> {
+    if (this.#isTrusted(client)) this.#failures += 1;
+    // The wait of a commit for a synchronous standby has no timeout.
+    requestCancel(client);
+    await Promise.race([client.end(), pause(END_TIMEOUT_MS, { ref: false })]);
+    client.connection.stream.destroy();
+    client.release(true);
+  }
+
+  use(): PoolUse {
+    const { totalCount, idleCount, waitingCount } = this.#pool;
+    return { total: totalCount, idle: idleCount, waiting: waitingCount };
+  }
+
+  async close(): Promise<void> {
+    if (!this.#isOfApp) await this.#pool.end();
+  }
+
+  #isTrusted(client: pg.PoolClient): boolean {
+    return this.#checked.get(client)?.failuresBefore === this.#failures;
+  }
+
+  /**
+   * A standby accepts connections too. The `verify` option of a pool could do the same, but if the caller that waits
+   * for the connection gives up first, the pool loses the connection.
+   */
+  async #check(client: pg.PoolClient): Promise<void> {
+    const { timeouts, settings, needsWrites, onConnectionError } = this.#options;
+    if (this.#isOfApp) client.on('error', onConnectionError);
+    // Before the check, so that a failure of other connections during it also counts for this one.
+    const failuresBefore = this.#failures;
+    this.#checked.set(client, { failuresBefore, ownsSession: false });
+    try {
+      const { isWritable, hasTimeouts } = await readSession(client, timeouts);
+      if (needsWrites && !isWritable)
+        throw new DatabaseUnavailable('the server is read-only (a standby?)');
+      if (!hasTimeouts || this.#isOfApp) return;
+      await ask(client, setStatements('set', settings));
+      this.#checked.set(client, { failuresBefore, ownsSession: true });
+    } catch (error) {
+      client.release(true);
+      throw error;
+    }
+  }
+
+  /** An exhausted pool of an app can let its callers wait forever. */
+  #take(): Promise<pg.PoolClient> {
+    const connecting = this.#pool.connect();
+    if (!this.#isOfApp) return connecting;
+    return withDeadline(connecting, CONNECT_TIMEOUT_MS).catch((error: unknown) => {
+      if (error instanceof DeadlineExceeded) void connecting.then((late) => late.release(), ignore);
+      throw error;
+    });
+  }
+}
+
+function openPool(
+  server: ServerConnection,
+  { pool: options, timeouts, onConnectionError }: ConnectionPoolOptions,
+): pg.Pool {
+  const pool = new pg.Pool({
+    ...options,
+    ...server,
+    ...timeouts,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+  });
+  pool.on('error', ignore);
+  // Added at once, because the server can close the connection with the same bytes that say it is ready. It
+  // can break at any time, in use or idle; its user also gets the error.
+  pool.on('connect', (client) => client.on('error', onConnectionError));
+  return pool;
+}
+
+/** Runs statements without a name, so that a pooler can also run them. */
+async function ask<Row extends pg.QueryResultRow>(
+  client: pg.PoolClient,
+  text: string,
+): Promise<Row[]> {
+  const statement = { text, query_timeout: CONNECT_TIMEOUT_MS };
+  return (await client.query<Row>(statement)).rows;
+}
+
+type Session = { isWritable: boolean; hasTimeouts: boolean };
+
+/** Whether the server accepts writes, and whether it has the timeouts: a pooler can drop them without an error. */
+async function readSession(client: pg.PoolClient, timeouts: ServerTimeouts): Promise<Session> {
+  const areSet = Object.entries(timeouts).map(
+    ([name, timeoutMs]) => `current_setting('${name}')::interval = interval '${timeoutMs} ms'`,
+  );
+  const [session] = await ask<Session>(
+    client,
+    `
+    select current_setting('transaction_read_only') = 'off' as "isWritable",
+           ${areSet.join(' and ')} as "hasTimeouts"`,
+  );
+  return session ?? { isWritable: false, hasTimeouts: false };
+}
+
+const ignore = () => undefined;
+
+function isServer(connection: ServerConnection | DatabasePool): connection is ServerConnection {
+  return 'host' in connection;
+}
+
+/** @throws DatabaseUnusable for the pool of another library */
+function poolOf(given: DatabasePool): pg.Pool {
+  if (isPool(given)) return given;
+  throw new DatabaseUnusable('the option `pool` is not a pool of pg: pass new pg.Pool(…)');
+}
+
+/** Checks the members, because the app can have its own copy of `pg`. */
+function isPool(given: DatabasePool): given is pg.Pool {
+  return 'totalCount' in given && 'options' in given && typeof given.connect === 'function';
+}
+
+/** PgBouncer's error for the timeouts of a session, since it shares a session among many clients. */
+const UNSUPPORTED_STARTUP_PARAMETER = '08P01';
+
+const WITHOUT_TIMEOUTS: { readonly [Name in keyof ServerTimeouts]: false } = {
+  statement_timeout: false,
+  lock_timeout: false,
+  idle_in_transaction_session_timeout: false,
+};
+
+/** PostgreSQL's number for a cancel request, in place of a protocol version. */
+const CANCEL_REQUEST_CODE = 80_877_102;
+
+/**
+ * Asks the server to cancel this client's current statement. The request has a connection of its own, and no
+ * response. Like libpq's `PQcancel`, it is not encrypted: the server accepts it before authentication, and
+ * its key can't be used for anything else.
+ */
+function requestCancel(client: pg.Client): void {
+  const key = backendKeyOf(client);
+  if (key === null) return;
+  const request = Buffer.alloc(16);
+  [request.length, CANCEL_REQUEST_CODE, key.processId, key.secret].forEach((part, index) => {
+    request.writeInt32BE(part, index * 4);
+  });
+  const { host, port } = client;
+  const socket = connect(
+    host.startsWith('/') ? { path: `${host}/.s.PGSQL.${port}` } : { host, port },
+  );
+  socket.on('error', () => socket.destroy());
+  socket.setTimeout(1_000, () => socket.destroy());
+  socket.end(request).resume().unref();
+}
+
+/** The process id and key of the client's backend, which `pg` stores but does not declare. */
+function backendKeyOf(client: pg.Client): { processId: number; secret: number } | null {
+  if (!('processID' in client && 'secretKey' in client)) return null;
+  const { processID: processId, secretKey: secret } = client;
+  return typeof processId === 'number' && typeof secret === 'number' ? { processId, secret } : null;
+}

@@ -1,0 +1,448 @@
+// Runs statements and transactions: each on a connection of connection-pool.ts, again as errors.ts says, and prepared as
+// statement.ts says. All statements go through `Database`, which connect.ts opens.
+
+import type pg from 'pg';
+import { withDeadline } from '../runtime/deadline.ts';
+import { inSpan } from '../runtime/tracing.ts';
+import { ConnectionPool, type ServerTimeouts } from './connection-pool.ts';
+import type { DatabasePool, PoolUse, ServerConnection } from './database-pool.ts';
+import {
+  DatabaseBusy,
+  DatabaseConflict,
+  DatabaseRefused,
+  DatabaseUnavailable,
+  databaseError,
+  isOfServer,
+  nextStepAfter,
+  TablesUnknown,
+} from './errors.ts';
+import { type NamedStatement, type Query, Statements, type Use } from './named-statement.ts';
+import {
+  columnValues,
+  DECIDING_SETTINGS,
+  SESSION_SETTINGS,
+  setStatements,
+} from './session-settings.ts';
+import type { StatementRunner } from './statement.ts';
+import type { WantedTables } from './tables/application-tables.ts';
+import { applicationTablesOf, recognizeTables } from './tables/recognize-tables.ts';
+import { teamsTableOf } from './tables/recognized-tables.ts';
+import type { TeamsTable } from './teams-table.ts';
+
+export type { Query } from './named-statement.ts';
+
+type TransactionOptions = {
+  /** After this time, PostgreSQL ends a statement, also while it waits for a lock; that of all statements by default. */
+  readonly timeoutMs?: number | undefined;
+  /** `repeatable read`: all statements see the same, and a conflict repeats the work. By default, each sees what is new. */
+  readonly isolation?: 'read committed' | 'repeatable read';
+};
+
+export type Database = StatementRunner & {
+  /** One statement on a connection of its own. @throws the errors of `errors.ts` */
+  readonly query: Query;
+  /**
+   * Commits the statements of `work`, or rolls all of them back if it throws. After a conflict with another transaction,
+   * `work` is repeated.
+   */
+  transaction<Result>(
+    work: (query: Query) => Promise<Result>,
+    options?: TransactionOptions,
+  ): Promise<Result>;
+  /** The application's table of teams, for the statements of the log. */
+  findTeams(): Promise<TeamsTable>;
+  poolUse(): PoolUse;
+  close(): Promise<void>;
+};
+
+export type DatabaseOptions = {
+  /** The server, or the app's own pool. */
+  readonly connection: ServerConnection | DatabasePool;
+  readonly maxConnections: number;
+  /** After this time, a statement and its connection are given up. */
+  readonly statementTimeoutMs: number;
+  /** Starts the embedded server again when no connection could be made. The work is then retried once. */
+  readonly ensureRunning?: () => Promise<void>;
+  /** Whether every transaction is read-only, so that a standby is as good as its primary; not by default. */
+  readonly isReadOnly?: boolean;
+  readonly onConnectionError: (error: Error) => void;
+  readonly tables?: WantedTables;
+  /** The schemas of the search path; by default, that of the role or the database. */
+  readonly searchPath?: readonly string[] | null;
+};
+
+/** At least one of several conflicting transactions succeeds, so a few attempts are enough. */
+const MAX_CALLS = 5;
+
+/** The server's own timeout comes first. This one is for a server that does not answer at all. */
+const ANSWER_MARGIN_MS = 500;
+
+/** A batch and the events that are stored alone, at most. */
+const LOG_CONNECTIONS = 4;
+
+const DECIDE_LOCALLY = setStatements('set local', DECIDING_SETTINGS);
+
+/** Opens a pool of connections. Nothing is connected before the first statement. */
+export function openDatabase(options: DatabaseOptions): Database {
+  return new PooledDatabase(options);
+}
+
+class PooledDatabase implements Database {
+  #options: DatabaseOptions;
+  #statements: Statements;
+  #timeouts: ServerTimeouts;
+  #pool: ConnectionPool;
+  /** For the statements of the log, which need other settings of their sessions. */
+  #logPool: ConnectionPool;
+  /** For a connection whose session others use too: a pooler's, or the app's. There, only `set local` is safe. */
+  #setLocally: string;
+  /** The timeout of a connection's session, where it is not that of all statements. */
+  #sessionTimeoutsMs = new WeakMap<pg.PoolClient, number>();
+  /** The last statement of each connection: the next one waits for it. */
+  #lastStatements = new WeakMap<pg.PoolClient, Promise<unknown>>();
+
+  constructor(options: DatabaseOptions) {
+    const { connection, maxConnections, statementTimeoutMs, searchPath, tables = {} } = options;
+    const { isReadOnly = false } = options;
+    this.#options = options;
+    const query: Query = (statement, values) =>
+      this.#withConnection(this.#pool, (client) => this.#runAlone(client, statement, values));
+    let wanted = tables;
+    this.#statements = new Statements(async () => {
+      const recognition = await recognizeTables(query, wanted);
+      const found = applicationTablesOf(recognition);
+      // While a migration of the app has no table of teams, a copy of it must not become one.
+      wanted = recognition.sameTables;
+      return found;
+    });
+    this.#timeouts = {
+      statement_timeout: statementTimeoutMs,
+      lock_timeout: Math.ceil(statementTimeoutMs / 2),
+      idle_in_transaction_session_timeout: statementTimeoutMs * 2,
+    };
+    const settings = {
+      ...SESSION_SETTINGS,
+      ...(searchPath && { search_path: searchPath }),
+      ...(isReadOnly && { default_transaction_read_only: 'on' }),
+    };
+    this.#setLocally = setStatements('set local', { ...this.#timeouts, ...settings });
+    const open = (max: number, sessionSettings: typeof settings) =>
+      new ConnectionPool({
+        connection,
+        needsWrites: !isReadOnly,
+        onConnectionError: options.onConnectionError,
+        timeouts: this.#timeouts,
+        settings: sessionSettings,
+        pool: {
+          max,
+          application_name: 'instep',
+          keepAlive: true,
+          // An idle connection must not keep alive a process that has nothing else to do.
+          allowExitOnIdle: true,
+        },
+      });
+    const logConnections = Math.min(LOG_CONNECTIONS, Math.max(1, Math.floor(maxConnections / 2)));
+    this.#pool = open(Math.max(1, maxConnections - logConnections), settings);
+    this.#logPool = open(logConnections, { ...settings, ...DECIDING_SETTINGS });
+  }
+
+  readonly query: Query = (statement, values) =>
+    this.#run((client) => this.#runAlone(client, statement, values));
+
+  readonly transaction = <Result>(
+    work: (query: Query) => Promise<Result>,
+    options: TransactionOptions = {},
+  ): Promise<Result> => this.#run((client) => this.#transact(client, 'deciding', work, options));
+
+  readonly run: StatementRunner['run'] = async <Row extends object>(
+    statement: Parameters<StatementRunner['run']>[0],
+    timeoutMs: number,
+  ) => {
+    const { tables } = this.#statements;
+    const run = () =>
+      this.#withConnection(this.#logPool, (client) =>
+        this.#runForLog<Row>(client, statement, timeoutMs),
+      );
+    try {
+      return await run();
+    } catch (error) {
+      switch (nextStepAfter(error)) {
+        case 'unprepare':
+          this.#statements.stopPreparing();
+          return await run();
+        case 'find tables':
+          if (!(await this.#haveTablesChanged(error, tables))) throw error;
+          throw new DatabaseConflict('the application has altered its tables', { cause: error });
+        default:
+          throw error;
+      }
+    }
+  };
+
+  readonly findTeams = async (): Promise<TeamsTable> => {
+    const { tables } = this.#statements;
+    if (tables !== null) return teamsTableOf(tables);
+    await this.#statements.findTables(null);
+    return await this.findTeams();
+  };
+
+  readonly poolUse = (): PoolUse => {
+    const [one, other] = [this.#pool.use(), this.#logPool.use()];
+    return {
+      total: one.total + other.total,
+      idle: one.idle + other.idle,
+      waiting: one.waiting + other.waiting,
+    };
+  };
+
+  readonly close = async (): Promise<void> => {
+    await Promise.all([this.#pool.close(), this.#logPool.close()]);
+  };
+
+  /** Runs work on a connection, again as long as the retry policy says so (`errors.ts`). */
+  async #run<Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
+    for (let calls = 1; ; calls += 1) {
+      const { tables } = this.#statements;
+      try {
+        return await this.#withConnection(this.#pool, work);
+      } catch (error) {
+        if (calls === MAX_CALLS || !(await this.#isWorthRepeating(error, tables))) throw error;
+      }
+    }
+  }
+
+  async #isWorthRepeating(error: unknown, tables: Statements['tables']): Promise<boolean> {
+    switch (nextStepAfter(error)) {
+      case 'repeat':
+        return true;
+      case 'unprepare':
+        this.#statements.stopPreparing();
+        return true;
+      case 'find tables':
+        if (tables === null && !(error instanceof TablesUnknown)) return false;
+        return await this.#haveTablesChanged(error, tables);
+      case 'give up':
+      case 'blame the event':
+        return false;
+    }
+  }
+
+  /** Looks up the application's tables after an error. Those that no longer fit still serve the events that they take. */
+  async #haveTablesChanged(error: unknown, tables: Statements['tables']): Promise<boolean> {
+    try {
+      return await this.#statements.findTables(tables);
+    } catch (unfit) {
+      if (error instanceof DatabaseRefused) return false;
+      throw unfit;
+    }
+  }
+
+  async #withConnection<Result>(
+    pool: ConnectionPool,
+    work: (client: pg.PoolClient) => Promise<Result>,
+  ): Promise<Result> {
+    const client = await this.#connect(pool);
+    try {
+      const result = await work(client);
+      client.release();
+      return result;
+    } catch (error) {
+      if (isOfServer(error)) void pool.discard(client);
+      else client.release();
+      throw error;
+    }
+  }
+
+  async #connect(pool: ConnectionPool): Promise<pg.PoolClient> {
+    const { ensureRunning } = this.#options;
+    try {
+      return await pool.connect();
+    } catch (error) {
+      if (ensureRunning === undefined) throw error;
+    }
+    await ensureRunning().catch((cause: unknown) => {
+      throw databaseError(cause);
+    });
+    return await pool.connect();
+  }
+
+  async #runAlone<Row extends object>(
+    client: pg.PoolClient,
+    statement: NamedStatement | string,
+    values?: readonly unknown[],
+  ): Promise<Row[]> {
+    if (this.#pool.ownsSession(client)) {
+      return await this.#queryOn(client, 'alone')<Row>(statement, values);
+    }
+    return await this.#transact(client, 'alone', (query) => query<Row>(statement, values));
+  }
+
+  async #runForLog<Row extends object>(
+    client: pg.PoolClient,
+    statement: NamedStatement,
+    timeoutMs: number,
+  ): Promise<readonly Row[]> {
+    if (!this.#logPool.ownsSession(client)) {
+      const options = { timeoutMs };
+      return await this.#transact(client, 'deciding', (query) => query<Row>(statement), options);
+    }
+    const limitMs = Math.min(Math.ceil(timeoutMs), this.#timeouts.statement_timeout);
+    // The queue of batches nearly always has the same connection, and the same timeout.
+    if (this.#sessionTimeoutsMs.get(client) !== limitMs) {
+      await this.#send('set_timeout', client, { text: `set statement_timeout = ${limitMs}` });
+      this.#sessionTimeoutsMs.set(client, limitMs);
+    }
+    return await withSyncedCommit(client, () => this.#queryOn(client, 'deciding')<Row>(statement));
+  }
+
+  async #transact<Result>(
+    client: pg.PoolClient,
+    use: Use,
+    work: (query: Query) => Promise<Result>,
+    // Deciding and then writing requires that each statement sees everything that was committed before it began.
+    { timeoutMs, isolation = 'read committed' }: TransactionOptions = {},
+  ): Promise<Result> {
+    const start = this.#startOf(use, isolation);
+    if (!this.#pool.ownsSession(client)) start.push(this.#setLocally);
+    if (timeoutMs !== undefined && timeoutMs < this.#timeouts.statement_timeout) {
+      start.push(`set local statement_timeout = ${Math.ceil(timeoutMs)}`);
+    }
+    try {
+      await this.#send('begin', client, { text: start.join(';\n') });
+      const result = await work(this.#queryOn(client, use));
+      await this.#commit(client);
+      return result;
+    } catch (error) {
+      if (!isOfServer(error)) await this.#rollBack(client, error);
+      throw error;
+    }
+  }
+
+  /** The statements that begin a transaction. One that only reads decides nothing, so PostgreSQL chooses its plans. */
+  #startOf(use: Use, isolation: NonNullable<TransactionOptions['isolation']>): string[] {
+    if (this.#options.isReadOnly) return [`begin isolation level ${isolation} read only`];
+    return use === 'alone' ? ['begin'] : [`begin isolation level ${isolation}`, DECIDE_LOCALLY];
+  }
+
+  /**
+   * Rolls back after this error.
+   *
+   * @throws DatabaseUnavailable whatever fails, because the connection can still be in the transaction
+   */
+  async #rollBack(client: pg.PoolClient, cause: unknown): Promise<void> {
+    try {
+      await this.#send('rollback', client, { text: 'rollback' });
+    } catch (error) {
+      throw new DatabaseUnavailable(`the transaction was not rolled back: ${error}`, { cause });
+    }
+  }
+
+  /** @throws DatabaseUnavailable when it is not certain that the transaction is permanent */
+  async #commit(client: pg.PoolClient): Promise<void> {
+    const { command } = await withSyncedCommit(client, () =>
+      this.#send('commit', client, { text: 'commit' }),
+    );
+    // PostgreSQL answers the commit of a failed transaction without an error.
+    if (command !== 'COMMIT') throw new DatabaseUnavailable('the transaction was rolled back');
+  }
+
+  #queryOn(client: pg.PoolClient, use: Use): Query {
+    return async <Row extends object>(
+      statement: NamedStatement | string,
+      values?: readonly unknown[],
+    ) => {
+      if (typeof statement === 'string') {
+        const plain = { text: statement, types: columnValues };
+        return (await this.#send<Row>('query', client, plain, values)).rows;
+      }
+      const text = this.#statements.textOf(statement.text);
+      const name = this.#statements.preparedNameOf(statement.name, text, use);
+      const prepared = { ...(name !== undefined && { name }), text, types: columnValues };
+      const { rows } = await this.#send<Row>(statement.name, client, prepared, statement.values);
+      // V8 treats a result's array as long-lived, together with everything that stays in it.
+      return rows.splice(0);
+    };
+  }
+
+  async #send<Row extends object>(
+    spanName: string,
+    client: pg.PoolClient,
+    statement: pg.QueryConfig,
+    values?: readonly unknown[],
+  ): Promise<pg.QueryResult<Row & pg.QueryResultRow>> {
+    const start = () => client.query<Row & pg.QueryResultRow>(statement, values && [...values]);
+    const timeoutMs = this.#timeouts.statement_timeout + ANSWER_MARGIN_MS;
+    return await inStatementSpan(spanName, () =>
+      withDeadline(this.#inOrder(client, start), timeoutMs),
+    );
+  }
+
+  /** Starts a statement after the one before it: a client of pg has no queue of its own in newer versions. */
+  #inOrder<Result>(client: pg.PoolClient, start: () => Promise<Result>): Promise<Result> {
+    const last = this.#lastStatements.get(client) ?? Promise.resolve();
+    const started = last.then(start, start);
+    this.#lastStatements.set(client, started);
+    return started;
+  }
+}
+
+/**
+ * Does what ends with a commit. PostgreSQL only warns if the wait for a synchronous standby was canceled: the transaction
+ * would be lost together with this server.
+ *
+ * @throws DatabaseUnavailable then
+ */
+async function withSyncedCommit<Result>(
+  client: pg.PoolClient,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  let problem: string | undefined;
+  const onNotice = (notice: { routine?: string | undefined; message?: string | undefined }) => {
+    if (notice.routine === STANDBY_WAIT) problem = notice.message ?? 'no standby has it';
+  };
+  client.on('notice', onNotice);
+  try {
+    const result = await work();
+    if (problem !== undefined) throw new DatabaseUnavailable(problem);
+    return result;
+  } finally {
+    client.off('notice', onNotice);
+  }
+}
+
+/** The span has the SQLSTATE of an error. @throws the errors of `errors.ts` */
+async function inStatementSpan<Result>(
+  name: string,
+  start: () => Promise<Result>,
+): Promise<Result> {
+  const attributes = { 'db.system.name': 'postgresql', 'db.query.summary': name };
+  try {
+    return await inSpan(name, { kind: 'CLIENT', attributes }, start);
+  } catch (error) {
+    throw databaseError(error);
+  }
+}
+
+/** The routine of PostgreSQL that warns. The application's own triggers can also warn. */
+const STANDBY_WAIT = 'SyncRepWaitForLSN';
+
+/** Does a part of a transaction, which alone is undone if the application refuses it. Returns whether it was done. */
+export async function unlessRefused(query: Query, work: () => Promise<unknown>): Promise<boolean> {
+  await query('savepoint before_part');
+  try {
+    await work();
+    return true;
+  } catch (error) {
+    const isRefused =
+      error instanceof DatabaseRefused || nextStepAfter(error) === 'blame the event';
+    if (error instanceof DatabaseBusy || !isRefused) throw error;
+    await query('rollback to savepoint before_part');
+    return false;
+  }
+}
+
+/** Writes nothing, and is refused by a standby. @throws DatabaseUnavailable if the server accepts no writes */
+export async function checkWritable(query: Query): Promise<void> {
+  const text = 'update instep.events set deliveries = deliveries where false';
+  await query({ name: 'check_writable', text });
+}

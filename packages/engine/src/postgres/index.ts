@@ -1,0 +1,122 @@
+// `instep-engine/postgres`: connections, migrations, the application's tables and their statements.
+
+export type { ApplicationId, User } from './application.ts';
+export {
+  checkWritable,
+  type Database,
+  type DatabaseOptions,
+  openDatabase,
+  type Query,
+} from './database.ts';
+export type { DatabasePool, PoolUse, ServerConnection } from './database-pool.ts';
+export {
+  type DatabaseAddress,
+  describeAddress,
+  parseDatabaseUrl,
+  UnfitUrl,
+} from './database-url.ts';
+export {
+  CHECK_CONNECTION,
+  canOthersSucceed,
+  DatabaseBusy,
+  DatabaseConflict,
+  DatabaseRefused,
+  DatabaseUnavailable,
+  DatabaseUnusable,
+  databaseError,
+  isOfConnection,
+  isOfServer,
+  isUntranslatable,
+  nextStepAfter,
+  sqlState,
+  TablesUnknown,
+} from './errors.ts';
+export {
+  type Examined,
+  type PageEnds,
+  type PageStart,
+  pagesOf,
+  readPage,
+  rowsOf,
+} from './examine.ts';
+export { checkSchema, SchemaInUse, SchemaMismatch } from './migrate.ts';
+export { newestVersion } from './migrations.ts';
+export { columnArrays, type NamedStatement, onlyRow } from './named-statement.ts';
+export { type PgPool, pgDatabase, SESSION_OPTIONS } from './pg-database.ts';
+export { prepareSchema } from './prepare.ts';
+export { ENGINE_SCHEMA } from './schema.ts';
+export type { Statement, StatementRunner } from './statement.ts';
+export { linkTeam } from './statements/current-plan.ts';
+export {
+  type DecidingEvent,
+  decidingEventsOf,
+  planFor,
+  readCustomerIdsOf,
+  readStates,
+  type StoredStates,
+} from './statements/customers.ts';
+export { isDismissed } from './statements/events.ts';
+export {
+  countStoredIssues,
+  type Dismissal,
+  ISSUE_CAUSES,
+  type IssueCause,
+  isNotDismissed,
+  MAX_COUNTED_STORED,
+  readDismissals,
+  readNewestDismissal,
+  readStoredIssueOf,
+  readStoredIssues,
+  type StoredIssue,
+} from './statements/issues.ts';
+export type { LinkRefusal } from './statements/lock-teams.ts';
+export { PAID_WITHOUT_PLAN, readPaidWithoutPlan } from './statements/paid-without-plan.ts';
+export {
+  MAX_PLAN_CHANGES,
+  PLAN_CHANGE_COLUMNS,
+  type PlanChange,
+  readLinkedAt,
+  readNewestChange,
+  readTeamChanges,
+  type TeamChangesRequest,
+} from './statements/plan-changes.ts';
+export { readProductNames } from './statements/products.ts';
+export {
+  addTeam,
+  isIdOfAnother,
+  readTeam,
+  readTeamsOf,
+  TEAM_COLUMNS,
+  type Team,
+  type TeamRow,
+} from './statements/teams.ts';
+export { addUser, ProfileOff, usersOf } from './statements/users.ts';
+export {
+  type ApplicationTables,
+  type DeclaredTable,
+  type DeclaredTables,
+  FIELDS,
+  type MemberField,
+  type TeamField,
+  type UserField,
+  type WantedTables,
+} from './tables/application-tables.ts';
+export { idFrom, isAfter } from './tables/id-from-text.ts';
+export {
+  findHiddenRows,
+  type HiddenRows,
+  neededPrivileges,
+  type TableUse,
+} from './tables/privileges.ts';
+export {
+  ApplicationTablesUnfit,
+  type Recognition,
+  recognizeTables,
+} from './tables/recognize-tables.ts';
+export {
+  keptPlanName,
+  type RecognizedColumn,
+  type RecognizedTable,
+} from './tables/recognized-tables.ts';
+export { nameOfPlan, type TeamsTable } from './teams-table.ts';
+export { writersHaveEnded } from './writers.ts';

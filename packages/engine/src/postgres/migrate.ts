@@ -1,0 +1,161 @@
+// Runs the migrations of migrations.ts, and says whether a schema is the one of this program. connect.ts migrates; the
+// server and the commands check.
+
+import { CodedError, InstepError } from '../runtime/errors.ts';
+import { retry } from '../runtime/retry.ts';
+import type { Database, Query } from './database.ts';
+import { sqlState } from './errors.ts';
+import { MIGRATIONS, type Migration, newestVersion } from './migrations.ts';
+
+/**
+ * The schema of the database is not the one of this program: another Instep has migrated it in a way that this one can't
+ * work with, or it lacks migrations.
+ */
+export class SchemaMismatch extends CodedError<'SCHEMA_NEWER' | 'SCHEMA_OUTDATED'> {
+  readonly problem: string;
+  readonly advice: string;
+
+  constructor(code: SchemaMismatch['code'], problem: string, advice: string) {
+    super(code, `${problem}: ${advice}`);
+    this.problem = problem;
+    this.advice = advice;
+  }
+}
+
+/** A migration must change a table that another session is using for a long time. */
+export class SchemaInUse extends InstepError {
+  readonly code = 'SCHEMA_IN_USE';
+}
+
+/** An arbitrary number that every instance locks. */
+export const MIGRATION_LOCK = 4_673_837;
+
+/**
+ * A backup locks every table that it reads until it ends. While a migration waits for such a table, events wait
+ * behind the migration. So it waits only briefly, lets them pass, and tries again.
+ */
+const TABLE_LOCK_TIMEOUT_MS = 500;
+const RETRY_AFTER_MS = 500;
+const GIVE_UP_AFTER_MS = 60_000;
+
+/** PostgreSQL's `lock_not_available`. */
+const LOCK_TIMEOUT_STATE = '55P03';
+
+type MigrateOptions = {
+  /** Which of the application's tables to create when it has none; both when left out. */
+  createsTables?: boolean | 'teams';
+  migrations?: readonly Migration[];
+  /** Checks the migrated database, in the same transaction: when it throws, nothing has changed. */
+  verify?: (query: Query) => Promise<unknown>;
+  /** How long to try to lock the tables; a minute when left out. */
+  giveUpAfterMs?: number;
+};
+
+/**
+ * Migrates the database to this program's version in one transaction: all pending migrations or none. If
+ * several instances start at once, one migrates and the others wait for it. Returns the names of the
+ * migrations that it ran.
+ *
+ * @throws SchemaMismatch when the program can't migrate the database, SchemaInUse when a table stays locked, and the
+ * errors of `verify`
+ */
+export async function migrate(
+  database: Database,
+  {
+    migrations = MIGRATIONS,
+    verify = async () => undefined,
+    createsTables = true,
+    giveUpAfterMs = GIVE_UP_AFTER_MS,
+  }: MigrateOptions = {},
+): Promise<string[]> {
+  // Without pending migrations, this needs only the privilege to read `instep.migrations`.
+  if ((await readPending(database.query, migrations)).length === 0) {
+    await verify(database.query);
+    return [];
+  }
+  const giveUpAtMs = performance.now() + giveUpAfterMs;
+  return await retry(
+    () =>
+      database.transaction(async (query) => {
+        // Held by the transaction and not by the session, so that it works through PgBouncer.
+        await query('select pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
+        await query(
+          `select set_config('instep.creates_tables', $1, true), set_config('lock_timeout', $2, true)`,
+          [String(createsTables), String(TABLE_LOCK_TIMEOUT_MS)],
+        );
+        const pending = await readPending(query, migrations);
+        for (const migration of pending) await run(query, migration);
+        await verify(query);
+        return pending.map(({ name }) => name);
+      }),
+    {
+      isRetryable: (error) => error instanceof SchemaInUse && performance.now() < giveUpAtMs,
+      firstPauseMs: RETRY_AFTER_MS,
+      longestPauseMs: RETRY_AFTER_MS,
+    },
+  );
+}
+
+async function run(query: Query, { version, name, sql, compatibleFrom }: Migration): Promise<void> {
+  try {
+    await query(sql);
+  } catch (cause) {
+    if (sqlState(cause) !== LOCK_TIMEOUT_STATE) throw cause;
+    throw new SchemaInUse(
+      `another session, such as a backup, uses a table that ${name} must change, so nothing was ` +
+        'changed: try again when that session has ended',
+      { cause },
+    );
+  }
+  await query(
+    'insert into instep.migrations (version, name, compatible_from) values ($1, $2, $3)',
+    [version, name, compatibleFrom],
+  );
+}
+
+/**
+ * Checks that the database has the migrations that this program knows, and none that it can't work
+ * with.
+ *
+ * @throws SchemaMismatch
+ */
+export async function checkSchema(query: Query): Promise<void> {
+  const pending = await readPending(query, MIGRATIONS);
+  if (pending.length > 0) {
+    const names = pending.map(({ name }) => name).join(', ');
+    throw new SchemaMismatch(
+      'SCHEMA_OUTDATED',
+      `the database lacks ${names}`,
+      'run `instep migrate`',
+    );
+  }
+}
+
+async function readPending(query: Query, known: readonly Migration[]): Promise<Migration[]> {
+  const { version: applied, compatibleFrom } = await readSchema(query);
+  const newest = newestVersion(known);
+  if (compatibleFrom > newest) {
+    throw new SchemaMismatch(
+      'SCHEMA_NEWER',
+      `the database is at migration ${applied}, but this version of Instep knows only ${newest}`,
+      'run the version that migrated it',
+    );
+  }
+  return known.filter(({ version }) => version > applied);
+}
+
+async function readSchema(query: Query): Promise<typeof EMPTY> {
+  // Not `to_regclass`: it answers from a cache that may be older than the migration lock.
+  const tables = await query(
+    `select from pg_tables where schemaname = 'instep' and tablename = 'migrations'`,
+  );
+  if (tables.length === 0) return EMPTY;
+  const [newest] = await query<typeof EMPTY>(`
+    select version, max(compatible_from) over () as "compatibleFrom"
+      from instep.migrations
+     order by version desc
+     limit 1`);
+  return newest ?? EMPTY;
+}
+
+const EMPTY = { version: 0, compatibleFrom: 0 };

@@ -1,0 +1,332 @@
+import { ENGINE_SCHEMA } from './schema.ts';
+
+/** A change of the schema. A released one is never changed. */
+export type Migration = {
+  readonly version: number;
+  readonly name: string;
+  /**
+   * Programs that know this version still work after the migration: they write what it needs, and
+   * read nothing that it removes. Instances of such a program stay ready beside the newer ones.
+   */
+  readonly compatibleFrom: number;
+  readonly sql: string;
+};
+
+/** All migrations in order. They are a module rather than SQL files, so that an app's bundler finds them. */
+export const MIGRATIONS: readonly Migration[] = [
+  {
+    version: 1,
+    name: '0001_instep',
+    compatibleFrom: 1,
+    sql: `
+${ENGINE_SCHEMA}
+
+-- THE SCHEMA ITSELF
+
+create table instep.migrations (
+  version         integer     primary key,
+  name            text        not null,
+  -- The oldest migration whose program still works after this one.
+  compatible_from integer     not null,
+  applied_at      timestamptz not null default now()
+);
+
+
+-- EVENTS
+
+-- Parked events that were dismissed in the last 31 days. Those of customers who never had a team were deleted:
+-- Stripe lists them for 30 days, and without this table catch-up would import them again.
+create table instep.dismissed_events (
+  key          uuid        primary key,
+  event_id     text,
+  dismissed_at timestamptz not null default now()
+);
+
+-- One row: how far the event log has been pruned.
+create table instep.pruning (
+  is_only_row   boolean     primary key default true check (is_only_row),
+  -- Events received before this time can be gone; null: none is.
+  pruned_before timestamptz
+);
+
+insert into instep.pruning default values;
+
+
+-- PLANS OF TEAMS
+
+-- Who is told of the changes of plans, and how far (docs/changes.md).
+create table instep.plan_change_consumers (
+  name       text        primary key,
+  -- Every change up to this one was passed to the consumer, or waits in the table below.
+  position   bigint      not null,
+  created_at timestamptz not null default now()
+);
+
+-- Changes that a consumer failed to handle, and the later ones of the same team, which wait behind them.
+create table instep.waiting_plan_changes (
+  change_id    bigint      not null references instep.plan_changes on delete cascade,
+  consumer     text        not null references instep.plan_change_consumers on delete cascade,
+  team_id      text        not null,
+  failures     integer     not null default 0,
+  retry_at     timestamptz not null,
+  -- The message of the last failure.
+  error        text,
+  -- After too many failures: an operator replays it. Later changes of the team no longer wait for it.
+  set_aside_at timestamptz,
+  primary key (change_id, consumer)
+);
+
+create index waiting_plan_changes_set_aside on instep.waiting_plan_changes (consumer, change_id)
+  where set_aside_at is not null;
+
+create index waiting_plan_changes_of_consumer on instep.waiting_plan_changes (consumer, team_id, change_id);
+
+
+
+-- WHAT THE APPLICATION READS
+-- Also the view instep.team_access, which depends on the application's tables (src/postgres/access-view.ts).
+
+-- One row: when a team has access (docs/access.md), as the instance that started last was configured.
+create table instep.access_policy (
+  is_only_row    boolean  primary key default true check (is_only_row),
+  plan_selection text     not null,
+  -- How long a team keeps access while a payment is due; null: without limit.
+  past_due_grace interval,
+  -- Whether a paused subscription keeps access.
+  keeps_paused   boolean  not null,
+  -- The policy, as text, of an instance that is running with another one, and when it said so.
+  other_policy   text,
+  other_seen_at  timestamptz
+);
+
+insert into instep.access_policy (plan_selection, keeps_paused)
+values ('newest', false);
+
+
+-- ISSUES AND OPERATORS
+
+-- The price of a subscription's first item, from an event or a snapshot in any API version.
+-- No row for a body that jsonb rejects, so that one event does not fail the list of customers who are charged twice.
+create function instep.subscription_price(body bytea)
+  returns table (
+    price_id    text,
+    unit_amount bigint,
+    currency    text
+  )
+  language plpgsql stable as
+$body$
+declare
+  subscription jsonb;
+  item         jsonb;
+  price        jsonb;
+begin
+  subscription := convert_from(body, 'UTF8')::jsonb #> '{data,object}';
+  item := subscription #> '{items,data,0}';
+  price := coalesce(nullif(item -> 'price', 'null'), nullif(item -> 'plan', 'null'),
+                    subscription -> 'plan');
+  return query select
+    price ->> 'id',
+    coalesce(price ->> 'unit_amount', price ->> 'amount')::bigint,
+    coalesce(price ->> 'currency', subscription ->> 'currency');
+exception
+  when data_exception then
+    return;
+end
+$body$;
+
+-- What the last comparison of a team found. It counts only while the team's row is the compared one.
+create table instep.findings (
+  customer_id text        not null,
+  -- Empty for a customer without a team.
+  team_id     text        not null,
+  problem     text        not null,
+  -- The compared plan, and the one that it should be; null when the customer is the problem.
+  plan        jsonb,
+  should_be   jsonb,
+  -- When the problem began at the earliest; null: unknown.
+  began_at    timestamptz,
+  -- When it was first found like this, and when last.
+  found_at    timestamptz not null default now(),
+  seen_at     timestamptz not null default now(),
+  -- The constraint that refuses a plan; null: the database names none.
+  refused_by  text,
+  primary key (customer_id, team_id)
+);
+
+-- What operators did.
+create table instep.operator_actions (
+  id                 bigint      primary key generated always as identity,
+  -- One submission of a form in the console; it can concern many teams.
+  form_id            uuid        not null,
+  -- Such as \`team:1\`, \`customer:cus_1\`, \`subscription:sub_1\` or \`event:1\`.
+  subject            text        not null,
+  action             text        not null,
+  is_done            boolean     not null,
+  note               text,
+  acted_at           timestamptz not null default now(),
+  -- Who acted, and through which program.
+  operator           text        not null,
+  operator_how       text        not null,
+  -- The result as a code with its data.
+  outcome            jsonb       not null,
+  -- The team that got a customer.
+  linked_team_id     text,
+  -- Until when a dismissal holds, whatever is found meanwhile; null: until the issue changes.
+  dismissed_until    timestamptz
+);
+
+create index operator_actions_of_form on instep.operator_actions (form_id);
+
+create index operator_actions_by_time on instep.operator_actions (acted_at);
+
+-- For a team's timeline and for dismissals. A dismissed issue stays hidden until it is found again in another state.
+create index operator_actions_of_subject on instep.operator_actions (subject, acted_at);
+
+create index operator_actions_links on instep.operator_actions (linked_team_id)
+  where linked_team_id is not null;
+
+
+-- MAINTENANCE
+
+-- Jobs that one instance at a time runs, and that another instance continues after a crash. Also the
+-- last call to Stripe's API in the background, as \`stripe-call\`: it spaces the calls of all instances.
+create table instep.leased_jobs (
+  name          text        primary key,
+  holder        text,
+  held_until    timestamptz,
+  -- The last run; one that has not ended is to be continued.
+  started_at    timestamptz,
+  ended_at      timestamptz,
+  -- The job's own record of how far it is.
+  progress      jsonb,
+  -- The code of the last run's error, also of a job without a lease; null: it did not fail.
+  failure_code  text,
+  -- When the first of the failures in a row happened, and the last, and when the job is tried again.
+  failing_since timestamptz,
+  failed_at     timestamptz,
+  attempt_at    timestamptz
+);
+
+insert into instep.leased_jobs (name)
+values ('access-rules'),
+       ('alerts'),
+       -- Finds customers for whom Stripe was never asked.
+       ('ask-stripe'),
+       ('catch-up'),
+       ('empty-teams'),
+       ('link-by-metadata'),
+       ('parked-events'),
+       -- Deletes old changes of plans.
+       ('plan-history'),
+       ('reconcile'),
+       ('retention');
+
+-- What maintenance asks Stripe (src/maintenance/questions.ts).
+create table instep.questions (
+  kind            text        not null,
+  -- The id of a subscription, a product or a customer.
+  subject         text        not null,
+  -- Since when an answer has been needed.
+  raised_at       timestamptz not null default now(),
+  -- When Stripe was asked for its last answer. Only that about a customer is kept.
+  answered_at     timestamptz,
+  attempts        integer     not null default 0,
+  -- When to ask next; infinity: never.
+  due_at          timestamptz not null default '-infinity',
+  primary key (kind, subject)
+);
+
+create index questions_due on instep.questions (kind, due_at) where due_at < 'infinity';
+
+-- The subscriptions and customers that a reconciliation in progress has found in Stripe's lists.
+create table instep.listed_subscriptions (
+  customer_id     text        not null,
+  -- Empty for a customer without subscriptions.
+  subscription_id text        not null,
+  status          text,
+  details         json,
+  -- The row includes every change up to this time.
+  as_of           timestamptz,
+  primary key (customer_id, subscription_id)
+);
+
+
+-- STATISTICS
+
+-- What was refused because its signature is of another secret: one row for each kind, as long as it goes on.
+create table instep.refusals (
+  -- deliveries or sessions
+  kind     text        primary key,
+  count    bigint      not null,
+  first_at timestamptz not null,
+  last_at  timestamptz not null
+);
+
+
+-- USERS AND TEAMS
+-- The application's own tables, for an application that has neither yet, or only teams. Tables or views that exist
+-- are used as they are. An empty table beside the application's other one would hide that the
+-- application keeps its rows elsewhere, so the check of the tables reports a single one.
+
+create function instep.touch_updated_at() returns trigger
+  language plpgsql as
+$body$
+begin
+  new.updated_at := now();
+  return new;
+end
+$body$;
+
+do $$
+declare
+  -- src/postgres/migrate.ts sets it to false if the configuration declares the tables, and to teams without the profile.
+  creates text := coalesce(current_setting('instep.creates_tables', true), 'true');
+begin
+  if creates <> 'false'
+     and (creates = 'teams' or (to_regclass('users') is null and to_regclass('"User"') is null))
+     and to_regclass('teams') is null and to_regclass('"Team"') is null
+  then
+    -- As for a role with that name: PostgreSQL's search path begins with "$user".
+    if current_schema() = 'instep' then
+      set local search_path = public;
+    end if;
+
+    if creates <> 'teams' then
+      create table users (
+        id            integer     primary key generated by default as identity,
+        name          text,
+        email         text        not null unique,
+        password_hash text        not null,
+        role          text        not null default 'member',
+        created_at    timestamptz not null default now(),
+        updated_at    timestamptz not null default now(),
+        deleted_at    timestamptz
+      );
+      create trigger users_touch_updated_at before update on users
+        for each row execute function instep.touch_updated_at();
+    end if;
+
+    create table teams (
+      id                       integer     primary key generated by default as identity,
+      name                     text        not null,
+      created_at               timestamptz not null default now(),
+      updated_at               timestamptz not null default now(),
+      provider_customer_id     text        unique,
+      provider_subscription_id text,
+      provider_product_id      text,
+      plan_name                text,
+      subscription_status      text
+    ) with (fillfactor = 80);
+    create trigger teams_touch_updated_at before update on teams
+      for each row execute function instep.touch_updated_at();
+  end if;
+end
+$$;
+`,
+  },
+];
+
+/** The version of the last of these migrations. */
+export function newestVersion(migrations = MIGRATIONS): number {
+  return migrations.at(-1)?.version ?? 0;
+}

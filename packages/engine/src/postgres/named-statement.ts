@@ -1,0 +1,171 @@
+// What a statement is, and SQL for rows that are parameters. All statements are built with this; database.ts sends
+// them.
+
+import { hash } from 'node:crypto';
+import { TablesUnknown } from './errors.ts';
+import type { ApplicationTables } from './tables/application-tables.ts';
+
+/** The text of a statement, or a function that builds it from the names of the application's tables. */
+type StatementText = string | ((tables: ApplicationTables) => string);
+
+/** A statement that each connection prepares once, under a name that also names its span. */
+export type NamedStatement = {
+  readonly name: string;
+  readonly text: StatementText;
+  readonly values?: readonly unknown[];
+};
+
+/** Runs one statement and returns its rows. A plain string is not prepared. */
+export type Query = <Row extends object>(
+  statement: NamedStatement | string,
+  values?: readonly unknown[],
+) => Promise<Row[]>;
+
+/** The row of a statement that always has one, such as a count. */
+export async function onlyRow<Row extends object>(
+  query: Query,
+  statement: NamedStatement | string,
+): Promise<Row> {
+  const [row] = await query<Row>(statement);
+  if (row === undefined) throw new RangeError('a statement that always has a row had none');
+  return row;
+}
+
+/**
+ * Whether a statement runs alone, with a plan as PostgreSQL chooses it, or in a transaction that decides, with a plan
+ * that uses indexes. PostgreSQL keeps a plan for each prepared statement, so these are two: a plan that was made while
+ * a table was empty would read it as a whole for each event.
+ */
+export type Use = 'alone' | 'deciding';
+
+/** The statements of one database: their texts, and the names under which connections prepare them. */
+export class Statements {
+  #lookUp: () => Promise<ApplicationTables>;
+  #tables: ApplicationTables | null = null;
+  #finding: Promise<void> | null = null;
+  #texts = new WeakMap<Exclude<StatementText, string>, string>();
+  #names: Record<Use, Map<string, string>> | null = { alone: new Map(), deciding: new Map() };
+
+  /** `lookUp` finds the application's tables. */
+  constructor(lookUp: () => Promise<ApplicationTables>) {
+    this.#lookUp = lookUp;
+  }
+
+  /** The application's tables that the texts name; `null` before they have been looked up. */
+  get tables(): ApplicationTables | null {
+    return this.#tables;
+  }
+
+  /** The text to send. @throws TablesUnknown when the application's tables have to be looked up first */
+  textOf(text: StatementText): string {
+    if (typeof text === 'string') return text;
+    const known = this.#texts.get(text);
+    if (known !== undefined) return known;
+    if (this.#tables === null) throw new TablesUnknown("the app's tables are not known yet");
+    const made = text(this.#tables);
+    this.#texts.set(text, made);
+    return made;
+  }
+
+  /**
+   * Looks up the application's tables, unless that has happened since a statement failed with these. Returns whether
+   * the statement would have another text now.
+   *
+   * @throws the errors of the look-up
+   */
+  async findTables(failedWith: ApplicationTables | null): Promise<boolean> {
+    if (this.#tables === failedWith) {
+      this.#finding ??= this.#find().finally(() => {
+        this.#finding = null;
+      });
+      await this.#finding;
+    }
+    return JSON.stringify(this.#tables) !== JSON.stringify(failedWith);
+  }
+
+  async #find(): Promise<void> {
+    this.#tables = await this.#lookUp();
+    this.#texts = new WeakMap();
+  }
+
+  /**
+   * The name to prepare a statement under. It contains a hash of the text, so that a connection shared by
+   * several clients never runs another version's statement of the same name.
+   */
+  preparedNameOf(name: string, text: string, use: Use): string | undefined {
+    if (this.#names === null) return undefined;
+    const known = this.#names[use].get(text);
+    if (known !== undefined) return known;
+    const prepared = `instep_${name}_${hash('sha256', `${use} ${text}`).slice(0, 16)}`;
+    this.#names[use].set(text, prepared);
+    return prepared;
+  }
+
+  /**
+   * Prepares no more statements. A pooler that does not support them (PgBouncer before 1.21, in transaction mode)
+   * gives every transaction another connection, where the name is unknown; and a prepared statement no longer fits
+   * a table that was altered.
+   */
+  stopPreparing(): void {
+    this.#names = null;
+  }
+}
+
+/** The types of a table's columns, by the names of properties. */
+type Columns = Readonly<Record<string, string>>;
+
+/** How many rows a statement takes. For one, an array for each column would take PostgreSQL twice the time. */
+export type RowCount = 'one' | 'many';
+
+/** The two texts of a statement that takes rows. */
+export function textsByRowCount<Text>(
+  textFor: (count: RowCount) => Text,
+): Readonly<Record<RowCount, Text>> {
+  return { one: textFor('one'), many: textFor('many') };
+}
+
+/**
+ * SQL: the rows of `parametersOf`, as a table.
+ *
+ * @example
+ * ```ts
+ * rowsAs('plan', { teamId: 'text', name: 'text' }, 'one');
+ * // (values ($1::text, $2::text)) as plan ("teamId", "name")
+ * rowsAs('plan', { teamId: 'text', name: 'text' }, 'many');
+ * // unnest($1::text[], $2::text[]) as plan ("teamId", "name")
+ * ```
+ */
+export function rowsAs(name: string, columns: Columns, count: RowCount): string {
+  const names = Object.keys(columns).map((column) => `"${column}"`);
+  const parameters = Object.values(columns).map(
+    (type, index) => `$${index + 1}::${type}${count === 'one' ? '' : '[]'}`,
+  );
+  const list = parameters.join(', ');
+  return `${count === 'one' ? `(values (${list}))` : `unnest(${list})`} as ${name} (${names.join(', ')})`;
+}
+
+/**
+ * The parameters of a statement that takes these rows, one for each column. A missing property is null. So is a column
+ * without any value: `unnest` fills it up with nulls, and there is no array to write and to parse.
+ */
+export function parametersOf<Column extends string>(
+  rows: readonly { readonly [Name in Column]?: unknown }[],
+  columns: Readonly<Record<Column, string>>,
+): { count: RowCount; values: unknown[] } {
+  const [first] = rows;
+  const isOne = rows.length === 1;
+  const values: unknown[] = [];
+  for (const column in columns) {
+    const hasValue = rows.some((row) => (row[column] ?? null) !== null);
+    values.push(isOne || !hasValue ? first?.[column] : rows.map((row) => row[column]));
+  }
+  return { count: isOne ? 'one' : 'many', values };
+}
+
+/** The values of these properties, one list for each, as `unnest` expects them. */
+export function columnArrays<Row>(
+  rows: readonly Row[],
+  ...names: readonly (keyof Row)[]
+): readonly unknown[][] {
+  return names.map((name) => rows.map((row) => row[name]));
+}

@@ -1,0 +1,96 @@
+// What the events of customers say together, `instep.customers`. The engine writes it; the others read it here.
+
+import { type CustomerState, NO_STATE } from '../../rule/customer-state.ts';
+import type { EventSubscription } from '../../rule/event.ts';
+import { contractPlan } from '../../rule/plan.ts';
+import type { Plan } from '../../rule/plan-fields.ts';
+import { type PlanSelection, type ProductNames, teamPlan } from '../../rule/plan-selection.ts';
+import { readState } from '../../rule/state-json.ts';
+import type { Query } from '../database.ts';
+import { readProductNames } from './products.ts';
+
+export type StoredStates = {
+  /** That of a customer of whom no event is known is empty. */
+  readonly of: (customerId: string | null) => CustomerState;
+  /** The names of the products that these customers subscribe to. */
+  readonly names: ReadonlyMap<string | null, string>;
+};
+
+/** The states of these customers. @throws StateNewer, StateUnreadable */
+export async function readStates(
+  query: Query,
+  customerIds: readonly string[],
+): Promise<StoredStates> {
+  const rows = await query<{ customerId: string; subscriptions: string }>({
+    name: 'read_states',
+    text: `
+      select customer_id as "customerId", subscriptions::text as subscriptions
+        from instep.customers
+       where customer_id = any ($1::text[])`,
+    values: [customerIds],
+  });
+  const states = new Map(
+    rows.map(({ customerId, subscriptions }) => [customerId, readState(subscriptions)]),
+  );
+  const productIds = [...states.values()].flatMap(productsOf);
+  const names = productIds.length === 0 ? new Map() : await readProductNames(query, productIds);
+  return { of: (customerId) => states.get(customerId ?? '') ?? NO_STATE, names };
+}
+
+/** The plan that a team of the customer should have, with the fields that its row has; `null` when no event has an effect. */
+export function planFor(
+  state: CustomerState,
+  planSelection: PlanSelection,
+  names: ProductNames,
+): Plan | null {
+  const plan = teamPlan(state, planSelection, names);
+  return plan && contractPlan(plan);
+}
+
+/** The event that decides for a subscription, as people see it. */
+export type DecidingEvent = {
+  readonly subscription: EventSubscription;
+  /** `ambiguous`: several events of one second leave open which came last. */
+  readonly order: 'known' | 'ambiguous';
+};
+
+/** The deciding event of each subscription that has one. */
+export function decidingEventsOf(
+  customerId: string,
+  { subscriptions }: CustomerState,
+): DecidingEvent[] {
+  return [...subscriptions].flatMap(([subscriptionId, { deciding }]) => {
+    if (deciding === null) return [];
+    const { createdSeconds, status, plan } = deciding.reported;
+    const { providerProductId: productId, planName } = plan;
+    return {
+      subscription: { customerId, subscriptionId, status, productId, planName, createdSeconds },
+      order: deciding.isAmbiguous ? 'ambiguous' : 'known',
+    };
+  });
+}
+
+function productsOf({ subscriptions }: CustomerState): string[] {
+  return [...subscriptions.values()].flatMap(
+    ({ deciding }) => deciding?.reported.plan.providerProductId ?? [],
+  );
+}
+
+/** The customers with a subscription of this id: usually one, because ids are unique at Stripe. */
+export async function readCustomerIdsOf(
+  query: Query,
+  subscriptionId: string,
+  limit: number,
+): Promise<string[]> {
+  const rows = await query<{ customer_id: string }>({
+    name: 'read_customer_ids_of',
+    text: `
+      select customer_id
+        from instep.customers
+       where subscription_ids @> array[$1::text]
+       order by customer_id
+       limit $2`,
+    values: [subscriptionId, limit],
+  });
+  return rows.map(({ customer_id }) => customer_id);
+}

@@ -1,0 +1,51 @@
+// The event log, `instep.events`, as processing needs it; people read it through event-log/.
+
+import type { KeyRange } from '../../rule/event-key-layout.ts';
+import type { Query } from '../database.ts';
+import { columnArrays } from '../named-statement.ts';
+
+/** The columns of a `LoggedEvent`. */
+export const LOGGED_EVENT_COLUMNS = `
+  position,
+  key,
+  event_id as "eventId",
+  type,
+  customer_id as "customerId",
+  outcome,
+  parked_outcome as "parkedOutcome",
+  (extract(epoch from received_at) * 1000)::bigint as "receivedAtMs",
+  body`;
+
+/** The keys and ids of the events with keys in these ranges that are in the log or were dismissed. */
+export async function readEventIds(
+  query: Query,
+  ranges: readonly KeyRange[],
+): Promise<{ key: string; eventId: string | null }[]> {
+  return await query<{ key: string; eventId: string | null }>({
+    name: 'read_event_ids',
+    text: `
+      select key, event_id as "eventId"
+        from unnest($1::uuid[], $2::uuid[]) as range (low, high)
+       cross join lateral (
+               select key, event_id
+                 from instep.events
+                where key between low and high
+                order by key
+                limit 1000
+             ) as event
+       union all
+      select key, event_id
+        from unnest($1::uuid[], $2::uuid[]) as range (low, high)
+        join instep.dismissed_events on key between low and high`,
+    values: columnArrays(ranges, 'low', 'high'),
+  });
+}
+
+/** SQL for whether an operator or the retention has dismissed this event: it is parked, and no issue any more. */
+export function isDismissed(event: string): string {
+  return `exists (
+                 select
+                   from instep.dismissed_events as dismissed
+                  where dismissed.key = ${event}.key
+               )`;
+}

@@ -1,0 +1,219 @@
+// The history of the teams' plans, `instep.plan_changes`. teams.ts writes it with the plan.
+
+import type { ActingOperator, ChangeCause } from '../../rule/plan-change.ts';
+import type { Plan } from '../../rule/plan-fields.ts';
+import type { ApplicationId } from '../application.ts';
+import type { Database, Query } from '../database.ts';
+import { onlyRow } from '../named-statement.ts';
+import type { ApplicationTables } from '../tables/application-tables.ts';
+import { idFrom } from '../tables/id-from-text.ts';
+
+/** What changes a plan, for the history of changes. */
+export type ChangedBy = {
+  readonly cause: ChangeCause;
+  /** The id of the event at Stripe, if it has one. */
+  readonly eventId?: string | null;
+  /** When the event was created by Stripe's clock, in seconds since 1970. */
+  readonly eventCreatedSeconds?: number | null;
+  readonly operator?: ActingOperator | null;
+};
+
+/** The plan before and after a change. */
+const BEFORE =
+  'subscription_status_before, plan_name_before, provider_product_id_before, provider_subscription_id_before';
+const AFTER =
+  'subscription_status_after, plan_name_after, provider_product_id_after, provider_subscription_id_after';
+
+const COLUMNS = `team_id, customer_id, cause, event_id, event_created_at, operator, action_id, ${BEFORE}, ${AFTER}`;
+
+/** SQL: whether the plan differs. One that is the same as before is no change. */
+export const IS_CHANGE = `(${BEFORE}) is distinct from (${AFTER})`;
+
+/** The statement that records the changes of teams, which are rows of `source` with the same columns. */
+export const recordChanges = (source: string, condition: string) => `
+        insert into instep.plan_changes (${COLUMNS})
+        select ${COLUMNS}
+          from ${source}
+         where ${condition}`;
+
+/** A change of a team's plan. */
+export type PlanChange = {
+  /** The ids of a team's changes are in the order in which they were made. */
+  readonly id: number;
+  readonly teamId: ApplicationId;
+  /** The customer whose plan it is or was. */
+  readonly customerId: string | null;
+  readonly changedAt: Date;
+  /** For a change that the application itself made and Instep noticed at `changedAt`: when it can have been made. */
+  readonly possibleSince: Date | null;
+  readonly cause: ChangeCause;
+  readonly eventId: string | null;
+  /** When the event was created, by Stripe's clock. */
+  readonly eventCreatedAt: Date | null;
+  /** Who made the change, if an operator did. */
+  readonly operator: string | null;
+  /** `null`: the row's plan columns were all empty. */
+  readonly before: Plan | null;
+  readonly after: Plan | null;
+};
+
+const planOf = (when: 'before' | 'after') => `
+             case
+               when num_nonnulls(${when === 'before' ? BEFORE : AFTER}) > 0 then jsonb_build_object(
+                 'subscriptionStatus', subscription_status_${when},
+                 'planName', plan_name_${when},
+                 'providerProductId', provider_product_id_${when},
+                 'providerSubscriptionId', provider_subscription_id_${when}
+               )
+             end as ${when}`;
+
+/** The columns of a `PlanChange`, from `change`. */
+export const PLAN_CHANGE_COLUMNS = ({ teams: { idType } }: ApplicationTables) => `
+             change.id,
+             ${idType === 'bigint' ? idFrom(idType, 'change.team_id') : 'change.team_id'} as "teamId",
+             change.customer_id as "customerId",
+             change.changed_at as "changedAt",
+             change.possible_since as "possibleSince",
+             change.cause,
+             change.event_id as "eventId",
+             change.event_created_at as "eventCreatedAt",
+             change.operator,
+             ${planOf('before')},
+             ${planOf('after')}`;
+
+/** Which changes of a team to read, the newest first. */
+export type TeamChangesRequest = {
+  readonly teamId: ApplicationId;
+  /** Only changes before this one, for the next page. */
+  readonly beforeId?: number | undefined;
+  /** 100 by default, and at most 1,000. */
+  readonly limit?: number | undefined;
+};
+
+export const MAX_PLAN_CHANGES = 1_000;
+
+const READ_TEAM_CHANGES = (tables: ApplicationTables) => `
+      select ${PLAN_CHANGE_COLUMNS(tables)}
+        from instep.plan_changes as change
+       where team_id = $1
+         and ($2::bigint is null or id < $2)
+         and ($3::text[] is null or event_id = any ($3))
+       order by id desc
+       limit $4`;
+
+/** The changes of a team's plan, the newest first; only those that some events made, if their ids are given. */
+export async function readTeamChanges(
+  query: Query,
+  { teamId, beforeId, limit = 100 }: TeamChangesRequest,
+  eventIds: readonly string[] | null = null,
+): Promise<PlanChange[]> {
+  return await query<PlanChange>({
+    name: 'read_team_changes',
+    text: READ_TEAM_CHANGES,
+    values: [String(teamId), beforeId ?? null, eventIds, Math.min(limit, MAX_PLAN_CHANGES)],
+  });
+}
+
+/** When a team last got the plan of its customer because of the link, in milliseconds since 1970; 0: it never did. */
+export async function readLinkedAt(
+  query: Query,
+  { id, customerId }: { readonly id: ApplicationId; readonly customerId: string | null },
+): Promise<number> {
+  const [row] = await query<{ linkedAtMs: number }>({
+    name: 'read_linked_at',
+    text: `
+      select (extract(epoch from changed_at) * 1000)::float8 as "linkedAtMs"
+        from instep.plan_changes
+       where team_id = $1
+         and customer_id = $2
+         and cause = 'link'
+       order by id desc
+       limit 1`,
+    values: [String(id), customerId],
+  });
+  return row?.linkedAtMs ?? 0;
+}
+
+/** The id of the newest change that is committed; 0 when there is none. */
+export async function readNewestChange(query: Query): Promise<number> {
+  const text = 'select coalesce(max(id), 0) as id from instep.plan_changes';
+  const row = await onlyRow<{ id: number }>(query, { name: 'read_newest_change', text });
+  return row.id;
+}
+
+/** A team's plan now, in the order of `AFTER`. */
+const TEAM_PLAN = `
+               team.subscription_status::text, team.plan_name::text,
+               team.provider_product_id::text, team.provider_subscription_id::text`;
+
+/** The teams of `$1` that have another plan than the history says. */
+const FROM_DIFFERING_TEAMS = ({ teams: { rows, idType } }: ApplicationTables) => `
+          from ${rows} as team
+         cross join lateral (
+                 select changed_at, ${AFTER}
+                   from instep.plan_changes
+                  where team_id = team.id::text
+                  order by id desc
+                  limit 1
+               ) as last
+         where team.id = any ($1::${idType}[])
+           and (${TEAM_PLAN}) is distinct from (${AFTER})`;
+
+const LOCK_DIFFERING = (tables: ApplicationTables) =>
+  `select team.id ${FROM_DIFFERING_TEAMS(tables)} order by team.id for no key update of team skip locked`;
+
+// Only now does it see what was committed before the lock.
+const RECORD_APPLICATION_CHANGES = (tables: ApplicationTables) => `
+        insert into instep.plan_changes
+               (team_id, customer_id, cause, possible_since, ${BEFORE}, ${AFTER})
+        select team.id::text, team.provider_customer_id, 'app', changed_at, ${AFTER}, ${TEAM_PLAN}
+        ${FROM_DIFFERING_TEAMS(tables)}`;
+
+/** Records what the application has changed in these teams. A team that is locked is next. */
+export async function recordApplicationChanges(
+  database: Database,
+  teamIds: readonly ApplicationId[],
+): Promise<void> {
+  await database.transaction(async (query) => {
+    const locking = { name: 'lock_differing_teams', text: LOCK_DIFFERING, values: [teamIds] };
+    const ids = (await query<{ id: ApplicationId }>(locking)).map(({ id }) => id);
+    const recording = { name: 'record_application_changes', text: RECORD_APPLICATION_CHANGES };
+    if (ids.length > 0) await query({ ...recording, values: [ids] });
+  });
+}
+
+const PRUNE_BATCH = 1_000;
+
+/**
+ * Deletes the changes before this time, in milliseconds since 1970, some at a time, until the signal is aborted. What a
+ * consumer has not handled stays: one that is behind is an issue, until it goes on or is removed.
+ */
+export async function pruneChanges(
+  query: Query,
+  cutoffMs: number,
+  signal: AbortSignal,
+): Promise<void> {
+  for (let deleted = PRUNE_BATCH; deleted === PRUNE_BATCH && !signal.aborted; ) {
+    const rows = await query({
+      name: 'prune_changes',
+      text: `
+        delete from instep.plan_changes
+         where id in (
+                 select id
+                   from instep.plan_changes
+                  where changed_at < to_timestamp($1 / 1000.0)
+                    and id <= all (select position from instep.plan_change_consumers)
+                    and not exists (
+                          select
+                            from instep.waiting_plan_changes
+                           where change_id = plan_changes.id
+                        )
+                  order by id
+                  limit $2
+               )
+        returning id`,
+      values: [cutoffMs, PRUNE_BATCH],
+    });
+    deleted = rows.length;
+  }
+}

@@ -1,0 +1,143 @@
+// Reads users from the app's table: for the profile, and for commands.
+
+import { InstepError } from '../../runtime/errors.ts';
+import type { ApplicationId, User } from '../application.ts';
+import type { Query } from '../database.ts';
+import type {
+  ApplicationTable,
+  ApplicationTables,
+  UserField,
+} from '../tables/application-tables.ts';
+import { idFrom, idsFrom } from '../tables/id-from-text.ts';
+
+/** Something needs the table of users, which Instep does not look for with `PROFILE=off`. */
+export class ProfileOff extends InstepError {
+  readonly code = 'PROFILE_OFF';
+
+  constructor(problem: string) {
+    super(
+      `${problem}, because PROFILE is off: set PROFILE=on and AUTH_SECRET (docs/configuration.md)`,
+    );
+  }
+}
+
+/** @throws ProfileOff */
+export function usersOf({ users }: ApplicationTables): ApplicationTable<UserField> {
+  if (users === null) throw new ProfileOff('Instep does not know the table of users');
+  return users;
+}
+
+type UserRow = Omit<User, 'createdAt' | 'updatedAt' | 'deletedAt'> & {
+  createdAt: string | null;
+  updatedAt: string | null;
+  deletedAt: string | null;
+};
+
+/** The contract's types, even where the application's columns accept nulls (docs/contract.md). */
+const USER_COLUMNS = `
+             id,
+             name,
+             coalesce(email, '') as email,
+             coalesce(password_hash, '') as "passwordHash",
+             coalesce(role::text, 'member') as role,
+             created_at::text as "createdAt",
+             updated_at::text as "updatedAt",
+             deleted_at::text as "deletedAt"`;
+
+const EPOCH = new Date(0).toISOString();
+
+function toUser({ id, name, email, passwordHash, role, ...times }: UserRow): User {
+  const createdAt = isoTime(times.createdAt);
+  const updatedAt = isoTime(times.updatedAt);
+  return {
+    id,
+    name,
+    email,
+    passwordHash,
+    role,
+    createdAt: createdAt ?? updatedAt ?? EPOCH,
+    updatedAt: updatedAt ?? createdAt ?? EPOCH,
+    deletedAt: isoTime(times.deletedAt) ?? times.deletedAt,
+  };
+}
+
+const TIME = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)(?:\.(\d{1,3})\d*)?(?:\+00)?$/;
+
+/**
+ * PostgreSQL's text of a time in UTC, such as `2026-11-22 14:20:59.123456+00`, as ISO 8601 with
+ * milliseconds; `null` for one whose year needs more than four digits, such as `infinity`. This takes
+ * less time than a `Date`, and than `to_char` in PostgreSQL.
+ */
+function isoTime(text: string | null): string | null {
+  const parts = text === null ? null : TIME.exec(text);
+  if (parts === null) return null;
+  const [, date, time, milliseconds = ''] = parts;
+  return `${date}T${time}.${milliseconds.padEnd(3, '0')}Z`;
+}
+
+const READ_ACTIVE_USERS = (tables: ApplicationTables) => {
+  const { rows, idType } = usersOf(tables);
+  return `
+      select ${USER_COLUMNS}
+        from ${rows} as users
+       where id = any (${idsFrom(idType, '$1', '$2')})
+         and deleted_at is null`;
+};
+
+export async function readActiveUsers(
+  query: Query,
+  ids: readonly ApplicationId[],
+): Promise<Map<ApplicationId, User>> {
+  const numbers = ids.filter((id) => Number.isSafeInteger(id));
+  const others = ids.filter((id) => !Number.isSafeInteger(id));
+  const rows = await query<UserRow>({
+    name: 'read_active_users',
+    text: READ_ACTIVE_USERS,
+    values: [numbers, others],
+  });
+  return new Map(rows.map((row) => [row.id, toUser(row)]));
+}
+
+const READ_USER = (tables: ApplicationTables) => {
+  const { rows, idType } = usersOf(tables);
+  return `
+      select ${USER_COLUMNS}
+        from ${rows} as users
+       where id = ${idFrom(idType, '$1::text')}`;
+};
+
+/** The user with this id, deleted or not, or `null`. */
+async function readUser(query: Query, id: ApplicationId): Promise<User | null> {
+  const [row] = await query<UserRow>({ name: 'read_user', text: READ_USER, values: [id] });
+  return row === undefined ? null : toUser(row);
+}
+
+type NewUser = Pick<User, 'name' | 'email' | 'passwordHash' | 'role'>;
+
+const NEW_USER_FIELDS = ['name', 'email', 'passwordHash', 'role'] as const;
+
+const ADD_USER = (tables: ApplicationTables) => {
+  const { name, column, has } = usersOf(tables);
+  const parameters = NEW_USER_FIELDS.map((field, index) => [field, `$${index + 1}`] as const);
+  const stored = parameters.filter(([field]) => has(field));
+  const left = parameters.filter(([field]) => !has(field));
+  // A parameter without a column has a type only by a cast.
+  return `
+      insert into ${name} (${stored.map(([field]) => column(field)).join(', ')})
+      select ${stored.map(([, parameter]) => parameter).join(', ')}
+        from (select ${left.map(([, parameter]) => `${parameter}::text`).join(', ')}) as left_out
+      returning ${column('id')} as id`;
+};
+
+/**
+ * Adds a user.
+ *
+ * @throws DatabaseRefused when the e-mail address is taken, or the table has other required columns
+ */
+export async function addUser(query: Query, user: NewUser): Promise<User> {
+  const values = NEW_USER_FIELDS.map((field) => user[field]);
+  const [added] = await query<Pick<User, 'id'>>({ name: 'add_user', text: ADD_USER, values });
+  const stored = added === undefined ? null : await readUser(query, added.id);
+  if (stored === null) throw new RangeError('the inserted user was not returned');
+  return stored;
+}

@@ -1,0 +1,110 @@
+// The names of the app's tables and columns, as statements use them and as apps declare them.
+
+import type { User } from '../application.ts';
+
+export type UserField = keyof User;
+
+/** The contract's fields of a team, and two that a table can lack. */
+export type TeamField =
+  | 'id'
+  | 'providerCustomerId'
+  | 'providerSubscriptionId'
+  | 'providerProductId'
+  | 'planName'
+  | 'subscriptionStatus'
+  | 'name'
+  | 'updatedAt';
+
+/** The fields of a row that says which user belongs to which team. */
+export type MemberField = 'userId' | 'teamId';
+
+/** The type of ids in statements. All integers are compared as `bigint`. */
+export type IdType = 'bigint' | 'uuid' | 'text';
+
+/** A table of the application as statements name it: quoted, and with its schema. */
+export type ApplicationTable<Field extends string> = {
+  /** For writing: `public.teams`. */
+  readonly name: string;
+  /** For writing: `stripe_customer_id`. */
+  readonly column: (field: Field) => string;
+  readonly has: (field: Field) => boolean;
+  /**
+   * For reading: a subquery whose columns have the contract's names. PostgreSQL resolves it as it
+   * does a view: the plan is the table's own, and locks are taken on the table's rows.
+   */
+  readonly rows: string;
+  readonly idType: IdType;
+};
+
+export type ApplicationTables = {
+  /** `null` without the profile. */
+  readonly users: ApplicationTable<UserField> | null;
+  readonly teams: ApplicationTable<TeamField> & {
+    /** Whether teams have a name that this role can read. */
+    readonly hasNames: boolean;
+    /** The assignment that every update of a team adds, with a leading comma; empty if the column is missing. */
+    readonly setUpdatedAt: string;
+    /** Whether the column of the plan's name can't be null, so that a name stays in a row whose plan is cleared. */
+    readonly keepsPlanName: boolean;
+  };
+  /** Which users belong to which teams, for people who search; `null`: no such table was recognized. */
+  readonly members: Pick<ApplicationTable<MemberField>, 'rows'> | null;
+};
+
+/** The parts of a table's location that Instep can't recognize. Names are exact, and not quoted. */
+export type DeclaredTable<Field extends string> = {
+  readonly schema?: string | undefined;
+  readonly table?: string | undefined;
+  /** Columns by the contract's name for the field, such as `passwordHash`. */
+  readonly columns?: Partial<Readonly<Record<Field, string | undefined>>> | undefined;
+};
+
+/** The application's own names for its tables and columns. */
+export type DeclaredTables = {
+  readonly users?: DeclaredTable<UserField> | undefined;
+  readonly teams?: DeclaredTable<TeamField> | undefined;
+  readonly members?: DeclaredTable<MemberField> | undefined;
+};
+
+/** What to find: the application's tables, under their own names, and what the profile needs of users. */
+export type WantedTables = DeclaredTables & {
+  /** `PROFILE` and `PROFILE_PASSWORD_HASH`; `full` when left out. */
+  readonly profile?: 'full' | 'without password' | 'off' | undefined;
+  /** Whether only tables with the usual or declared names count. */
+  readonly areNamesKnown?: boolean;
+};
+
+/** The content of a column. A `label` is text or a value of an enumeration. */
+export type ColumnContent = 'id' | 'text' | 'label' | 'time';
+
+/** The fields of each table, each with its content. */
+export const FIELDS = {
+  users: {
+    id: 'id',
+    name: 'text',
+    email: 'text',
+    passwordHash: 'text',
+    role: 'label',
+    createdAt: 'time',
+    updatedAt: 'time',
+    deletedAt: 'time',
+  } satisfies Record<UserField, ColumnContent>,
+  teams: {
+    id: 'id',
+    providerCustomerId: 'text',
+    providerSubscriptionId: 'text',
+    providerProductId: 'text',
+    planName: 'text',
+    subscriptionStatus: 'text',
+    name: 'label',
+    updatedAt: 'time',
+  } satisfies Record<TeamField, ColumnContent>,
+  members: { userId: 'id', teamId: 'id' } satisfies Record<MemberField, ColumnContent>,
+} as const;
+
+/** Which of the application's tables it is. */
+export type Entity = keyof typeof FIELDS;
+
+/** The name of a field in the contract's columns: `provider_customer_id`. */
+export const contractColumn = (field: string) =>
+  field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);

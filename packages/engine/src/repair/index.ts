@@ -1,0 +1,31 @@
+// `instep-engine/repair`: what finds and repairs what is out of sync.
+
+export { askForOrder } from './ambiguous-order.ts';
+export { ASK_STRIPE_JOB } from './ask-stripe.ts';
+export {
+  dismissParkedEvents,
+  type ParkedFilter,
+  readIsDismissed,
+  restoreParkedEvents,
+} from './dismiss.ts';
+export { type FailedJob, FailedJobs, readFailedJobs } from './failed-jobs.ts';
+export { createJobs } from './jobs.ts';
+export { type LeasedRun, readLeasedJob, withLease } from './lease.ts';
+export { readPrunedBefore } from './prune.ts';
+export { readIsCompared, requestSubscriptions } from './questions.ts';
+export { type Difference, type RebuildFailure, rebuild } from './rebuild.ts';
+export { type Rebuilt, rebuildState } from './rebuild-state.ts';
+export type { DriftCause, DriftIssue, ReconciliationIssue } from './reconcile/drift.ts';
+export { listCustomer } from './reconcile/listed-subscriptions.ts';
+export {
+  type Counts,
+  type Progress,
+  type ReconcileServices,
+  ReconciliationFailed,
+  readProgress,
+} from './reconcile/progress.ts';
+export { reconcile, reconcileCustomer } from './reconcile/reconcile.ts';
+export { reconcileSubscribed, snapshotOf } from './reconcile/reconcile-teams.ts';
+export { pseudonymsWith, redactBody, redactEvents } from './redact.ts';
+export { limitRate } from './stripe-calls.ts';
+export { type Job, type MaintenanceMode, openMaintenance, startMaintenance } from './worker.ts';

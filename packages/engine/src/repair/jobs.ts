@@ -1,0 +1,185 @@
+// The list of all jobs that find and repair what is out of sync. `instep.ts` loads it when the first of them runs.
+
+import type { Query } from '../postgres/database.ts';
+import { onlyRow } from '../postgres/named-statement.ts';
+import { pruneChanges } from '../postgres/statements/plan-changes.ts';
+import { readEmptyTeams } from '../postgres/statements/teams.ts';
+import type { StripeApi } from '../stripe/api.ts';
+import { askForOrder } from './ambiguous-order.ts';
+import {
+  ASK_STRIPE_JOB,
+  askForEnd,
+  askForName,
+  askForSubscriptions,
+  createAskJob,
+} from './ask-stripe.ts';
+import { createCatchUpJob } from './catch-up.ts';
+import { deleteDismissedEvents, dismissParkedEvents } from './dismiss.ts';
+import type { FailedJobs } from './failed-jobs.ts';
+import { type LeasedRun, READS_ALL_TEAMS, withLease } from './lease.ts';
+import {
+  createSettleJob,
+  readCustomersOfOtherRules,
+  readCustomersOfParkedEvents,
+} from './parked-events.ts';
+import { applyProductNames } from './plan-names.ts';
+import { pruneCustomers, pruneLog } from './prune.ts';
+import { raiseNewCustomers } from './questions.ts';
+import type { ReconcileServices } from './reconcile/progress.ts';
+import { createComparison, createReconcileJob, hasCompared } from './reconcile/reconcile.ts';
+import { limitRate } from './stripe-calls.ts';
+import type { Job } from './worker.ts';
+
+/** Null: never. */
+type Settings = {
+  readonly catchUpIntervalMs: number | null;
+  readonly reconcileIntervalMs: number | null;
+  readonly eventRetentionMs: number | null;
+  readonly planHistoryRetentionMs: number | null;
+};
+
+/** As in a lease. */
+type Due = { dueAfterMs: number; leaseMs?: number };
+
+const HOUR_MS = 60 * 60 * 1_000;
+
+/** The jobs that find and repair everything that can be out of sync. */
+export function createJobs(
+  services: ReconcileServices & { readonly api: StripeApi; readonly failedJobs: FailedJobs },
+  { catchUpIntervalMs, reconcileIntervalMs, eventRetentionMs, planHistoryRetentionMs }: Settings,
+): Job[] {
+  const {
+    database,
+    ingest,
+    settle,
+    planSelection,
+    keepsPaused = false,
+    logger,
+    now,
+    nonce,
+  } = services;
+  const { query } = database;
+  const holder = nonce();
+  const api = limitRate(services.api, query);
+  const { retrieveSubscription, retrieveProductName, listEvents } = api;
+  /** Lets one instance at a time read what is due, by the lease of this name. */
+  const inTurn =
+    (name: string, due: Due) =>
+    <Result>(work: (run: LeasedRun) => Promise<Result>) =>
+      withLease(query, { name, holder, ...due }, work);
+  /** A job that deletes what is older than this; none if it is kept forever. */
+  const pruned = (
+    name: string,
+    keptMs: number | null,
+    prune: (cutoffMs: number, signal: AbortSignal) => Promise<void>,
+  ): Job[] => {
+    if (keptMs === null) return [];
+    const inItsTurn = inTurn(name, { dueAfterMs: HOUR_MS });
+    const run = async (signal: AbortSignal) => {
+      await inItsTurn(async ({ complete }) => {
+        // A clock that has jumped ahead must not delete anything: the database's has to agree.
+        await prune(Math.min(now(), await readClock(query)) - keptMs, signal);
+        if (!signal.aborted) await complete({});
+      });
+    };
+    return [{ name, intervalMs: 60_000, run }];
+  };
+  const reconcile = { ...services, api };
+  const comparesTeams = reconcileIntervalMs !== null;
+  const ordering = { query, ingest, retrieveSubscription, now, nonce };
+  const findNewCustomers = () =>
+    inTurn(ASK_STRIPE_JOB, READS_ALL_TEAMS)((run) => raiseNewCustomers(run, query));
+  const jobs: Job[] = [
+    {
+      name: 'parked-events',
+      intervalMs: 1_000,
+      run: createSettleJob({
+        ...{ settle, logger },
+        find: (page) => readCustomersOfParkedEvents(query, page),
+        inTurn: inTurn('parked-events', { ...READS_ALL_TEAMS, dueAfterMs: 2_000 }),
+      }),
+    },
+    {
+      name: 'empty-teams',
+      intervalMs: 1_000,
+      run: createSettleJob({
+        ...{ settle, logger },
+        find: (page) => readEmptyTeams(query, page),
+        inTurn: inTurn('empty-teams', READS_ALL_TEAMS),
+      }),
+    },
+    {
+      name: 'access-rules',
+      intervalMs: 5_000,
+      run: createSettleJob({
+        ...{ settle, logger },
+        find: (page) => readCustomersOfOtherRules(query, { planSelection, keepsPaused }, page),
+        inTurn: inTurn('access-rules', { dueAfterMs: 2_000 }),
+      }),
+    },
+    {
+      name: 'plan-names',
+      intervalMs: 5_000,
+      run: (signal) => applyProductNames({ database, logger }, signal),
+    },
+    {
+      name: ASK_STRIPE_JOB,
+      intervalMs: 1_000,
+      run: createAskJob({
+        query,
+        logger,
+        failedJobs: services.failedJobs,
+        asks: {
+          'ambiguous-order': (id, signal) => askForOrder(id, ordering, signal),
+          'unconfirmed-ends': askForEnd(ordering, retrieveSubscription),
+          'product-names': askForName(query, retrieveProductName),
+          ...(comparesTeams && { 'first-subscriptions': askForSubscriptions(reconcile) }),
+        },
+        ...(comparesTeams && { findNewCustomers }),
+      }),
+    },
+    {
+      name: 'dismissed-events',
+      intervalMs: HOUR_MS,
+      run: async (signal) => {
+        const deleted = await deleteDismissedEvents(query, signal);
+        if (deleted > 0) logger.info({ deleted }, 'events deleted that were dismissed 30 days ago');
+      },
+    },
+    ...pruned('retention', eventRetentionMs, async (cutoffMs, signal) => {
+      const count = await pruneLog({ query, cutoffMs }, signal);
+      if (count > 0) logger.info({ count }, 'event log pruned');
+      // Without its parked events the state of a known customer is outdated, and a team can get that customer again.
+      const expired = { receivedBeforeMs: cutoffMs, isCustomerUnknown: true };
+      const parked = await dismissParkedEvents(query, expired, signal);
+      if (parked > 0) logger.info({ count: parked }, 'parked events dismissed');
+      const customers = await pruneCustomers(query, signal);
+      if (customers > 0) logger.info({ count: customers }, 'customers without a team pruned');
+    }),
+    ...pruned('plan-history', planHistoryRetentionMs, (cutoffMs, signal) =>
+      pruneChanges(query, cutoffMs, signal),
+    ),
+  ];
+  if (reconcileIntervalMs !== null) {
+    const run = createReconcileJob(reconcile, reconcileIntervalMs);
+    jobs.push({ name: 'reconcile', intervalMs: 5_000, run });
+  }
+  if (catchUpIntervalMs !== null) {
+    const catchUp = {
+      ...{ query, ingest, listEvents, logger, now, nonce },
+      compareCustomer: createComparison(reconcile),
+      isFirstComparisonOver: async () => reconcileIntervalMs === null || (await hasCompared(query)),
+    };
+    const run = createCatchUpJob(catchUp, catchUpIntervalMs);
+    jobs.push({ name: 'catch-up', intervalMs: 5_000, run });
+  }
+  return jobs;
+}
+
+async function readClock(query: Query): Promise<number> {
+  const row = await onlyRow<{ nowMs: number }>(query, {
+    name: 'read_clock',
+    text: 'select (extract(epoch from now()) * 1000)::bigint as "nowMs"',
+  });
+  return row.nowMs;
+}

@@ -1,0 +1,221 @@
+// The lease of a job: by it, one instance at a time runs the job, from where the last run ended. The jobs of maintenance,
+// reconciliation, alerts and the consumers of changes have one. Also how a run goes on through all teams, page by page.
+
+import * as v from 'valibot';
+import type { Query } from '../postgres/database.ts';
+import type { Examined } from '../postgres/examine.ts';
+import { Stopped } from '../runtime/retry.ts';
+
+/** A job, the instance that asks for its lease, and when it is due. */
+type Lease = {
+  name: string;
+  holder: string;
+  /** The job is due when its last run started longer ago than this, or was not completed. */
+  dueAfterMs: number;
+  /** After this time without a renewal, another instance takes over: the process has ended or is frozen. */
+  leaseMs?: number;
+};
+
+/** A run of a job that no other instance runs at the same time. */
+export type LeasedRun = {
+  /** The progress that was saved last; `null` the first time. */
+  readonly progress: unknown;
+  /**
+   * Saves the progress, and renews the lease. Within a transaction, give its `query`: the work is then
+   * committed only while the lease is held.
+   *
+   * @throws Stopped when another instance took it over
+   */
+  saveProgress(progress: object, query?: Query): Promise<void>;
+  /** Saves the last progress: the job is done. @throws Stopped when another instance took it over */
+  complete(progress: object): Promise<void>;
+};
+
+/**
+ * For a job that reads the application's table, which can be large and without an index. The lease covers the reads only,
+ * so it can be short: if its process is killed meanwhile, the others search again soon.
+ */
+export const READS_ALL_TEAMS = { dueAfterMs: 3_000, leaseMs: 10_000 };
+
+const LEASE_MS = 120_000;
+
+/** A lease is renewed so many times before it would end. */
+const RENEWALS = 4;
+
+/**
+ * Runs a job that is due and that no other instance runs. Returns `null` when there is none.
+ *
+ * The lease is a row and not an advisory lock, because such a lock belongs to a connection, which
+ * PgBouncer shares in transaction mode.
+ *
+ * @example
+ * ```ts
+ * await withLease(query, { name: 'catch-up', holder, dueAfterMs: 60_000 }, async (run) => {
+ *   await run.complete({ seenSeconds: 1_800_000_000 });
+ * });
+ * ```
+ */
+export async function withLease<Result>(
+  query: Query,
+  lease: Lease,
+  work: (run: LeasedRun) => Promise<Result>,
+): Promise<Result | null> {
+  const acquired = await acquire(query, lease);
+  if (acquired === null) return null;
+  // A failed renewal is tried again, and a lost lease is noticed when progress is saved.
+  const renew = () => save(query, lease, {}).catch(() => undefined);
+  const renewing = setInterval(renew, (lease.leaseMs ?? LEASE_MS) / RENEWALS).unref();
+
+  async function saveOrStop(saved: Saved, within = query): Promise<void> {
+    if (!(await save(within, lease, saved))) throw new Stopped();
+  }
+
+  try {
+    return await work({
+      progress: acquired.progress,
+      saveProgress: (progress, within) => saveOrStop({ progress }, within),
+      complete: (progress) => saveOrStop({ progress, isDone: true }),
+    });
+  } finally {
+    clearInterval(renewing);
+    await release(query, lease);
+  }
+}
+
+/** Times that the server's clock can't have reached are ignored, because it has been set back since. */
+async function acquire(
+  query: Query,
+  { name, holder, dueAfterMs, leaseMs = LEASE_MS }: Lease,
+): Promise<{ progress: unknown } | null> {
+  const [row] = await query<{ progress: unknown }>({
+    name: 'acquire_lease',
+    text: `
+      update instep.leased_jobs
+         set holder     = $2,
+             held_until = now() + $3 * interval '1 millisecond',
+             started_at = case
+                            when ended_at is null then coalesce(started_at, now())
+                            else now()
+                          end,
+             ended_at   = null
+       where name = $1
+         and (held_until is null
+              or held_until < now()
+              or held_until > now() + $3 * interval '1 millisecond' + interval '1 minute'
+              or holder = $2)
+         and (started_at is null
+              or ended_at is null
+              or started_at > now() + interval '1 minute'
+              or started_at < now() - $4 * interval '1 millisecond')
+      returning progress`,
+    values: [name, holder, leaseMs, dueAfterMs],
+  });
+  return row ?? null;
+}
+
+/** What a run has to save besides its lease. */
+type Saved = { progress?: object; isDone?: boolean };
+
+/** Renews a lease. Returns whether it was still held. */
+async function save(
+  query: Query,
+  { name, holder, leaseMs = LEASE_MS }: Lease,
+  { progress, isDone = false }: Saved,
+): Promise<boolean> {
+  const rows = await query({
+    name: 'save_progress',
+    text: `
+      update instep.leased_jobs
+         set progress   = coalesce($3, progress),
+             held_until = now() + $4 * interval '1 millisecond',
+             ended_at   = case when $5 then now() else ended_at end
+       where name = $1
+         and holder = $2
+      returning name`,
+    values: [name, holder, progress && JSON.stringify(progress), leaseMs, isDone],
+  });
+  return rows.length > 0;
+}
+
+/** Releases the lease, whether the job is complete or not. */
+async function release(query: Query, { name, holder }: Lease): Promise<void> {
+  await query({
+    name: 'release_lease',
+    text: `
+      update instep.leased_jobs
+         set holder     = null,
+             held_until = null
+       where name = $1
+         and holder = $2`,
+    values: [name, holder],
+  });
+}
+
+type LeasedJobState = {
+  readonly isHeld: boolean;
+  readonly startedAtMs: number | null;
+  readonly endedAtMs: number | null;
+  readonly progress: unknown;
+};
+
+export async function readLeasedJob(query: Query, name: string): Promise<LeasedJobState | null> {
+  const [row] = await query<LeasedJobState>({
+    name: 'read_leased_job',
+    text: `
+      select holder is not null and held_until >= now() as "isHeld",
+             (extract(epoch from started_at) * 1000)::bigint as "startedAtMs",
+             (extract(epoch from ended_at) * 1000)::bigint as "endedAtMs",
+             progress
+        from instep.leased_jobs
+       where name = $1`,
+    values: [name],
+  });
+  return row ?? null;
+}
+
+const progressShape = v.object({ after: v.nullable(v.union([v.number(), v.string()])) });
+
+/** The id of a team or another key. */
+type Key = number | string;
+
+/**
+ * Lets one instance at a time read what is due: the repairs then need no lease. Returns `null` when it is another
+ * instance's turn, or too early.
+ */
+export type InTurn = (read: (run: Turn) => Promise<string[]>) => Promise<string[] | null>;
+
+/** What a sweep needs of a run. */
+export type Turn = Pick<LeasedRun, 'progress' | 'complete'>;
+
+/** A run examines rows for this long. */
+const BUDGET_MS = 100;
+
+type SweepOptions = {
+  /** A run also ends once it has found this many. It can have left out some of the rows that it examined last. */
+  readonly limit?: number;
+  readonly clockMs?: (() => number) | undefined;
+};
+
+/**
+ * Examines teams page by page, from where the last run ended, and after the last team from the first one again. So
+ * neither a statement nor a run takes longer the more teams there are: only the whole sweep does. Returns what it has
+ * found.
+ */
+export async function sweep<Found>(
+  run: Turn,
+  examine: (after: Key | null) => Promise<Examined<Found, Key>>,
+  { limit = Number.POSITIVE_INFINITY, clockMs = () => performance.now() }: SweepOptions = {},
+): Promise<Found[]> {
+  const startedAtMs = clockMs();
+  const saved = v.safeParse(progressShape, run.progress);
+  let after = saved.success ? saved.output.after : null;
+  const all: Found[] = [];
+  do {
+    const { found, examinedTo } = await examine(after);
+    all.push(...found);
+    if (all.length >= limit) break;
+    after = examinedTo;
+  } while (after !== null && clockMs() - startedAtMs < BUDGET_MS);
+  await run.complete({ after });
+  return all;
+}

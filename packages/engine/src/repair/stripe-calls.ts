@@ -1,0 +1,106 @@
+// How background work calls Stripe: at a limited rate, page by page, again after a failure, and how recent an answer is.
+
+import type { Query } from '../postgres/database.ts';
+import { onlyRow } from '../postgres/named-statement.ts';
+import type { Json } from '../rule/json.ts';
+import { DeadlineExceeded } from '../runtime/deadline.ts';
+import { pause, retry, Stopped } from '../runtime/retry.ts';
+import { idOf, type StripeApi, type StripePage } from '../stripe/api.ts';
+import { StripeApiFailed } from '../stripe/api-failure.ts';
+
+export type ListPage = StripePage & {
+  /** The next page begins after the object with this id; `null` on the last page. */
+  readonly cursor: string | null;
+};
+
+type ReadPagesOptions = {
+  list: (cursor: string | null, signal: AbortSignal) => Promise<StripePage>;
+  /** The pages begin after this object; `null`: at the beginning. */
+  cursor: string | null;
+  signal: AbortSignal;
+};
+
+const RETRY_POLICY = {
+  maxCalls: 4,
+  firstPauseMs: 500,
+  longestPauseMs: 20_000,
+  isRetryable(error: unknown) {
+    if (error instanceof DeadlineExceeded) return true;
+    return error instanceof StripeApiFailed && !error.isForbidden && !error.isRefused;
+  },
+  retryAfterMs: (error: unknown) => (error instanceof StripeApiFailed ? error.retryAfterMs : null),
+};
+
+/**
+ * Reads the pages of a list. The next page is fetched while the caller works on the current one, so that only
+ * Stripe limits the speed.
+ *
+ * @throws Stopped, DeadlineExceeded or StripeApiFailed
+ */
+export async function* readPages(options: ReadPagesOptions): AsyncGenerator<ListPage> {
+  const { list, signal } = options;
+
+  async function fetchPage(cursor: string | null): Promise<ListPage> {
+    const page = await retry(() => list(cursor, signal), { ...RETRY_POLICY, signal });
+    return { ...page, cursor: page.hasMore ? cursorAfter(page.objects.at(-1)) : null };
+  }
+
+  let next: Promise<ListPage> | null = fetchPage(options.cursor);
+  while (next !== null) {
+    const page: ListPage = await next;
+    if (signal.aborted) throw new Stopped();
+    next = page.cursor === null ? null : fetchPage(page.cursor);
+    // Its failure is thrown when the caller asks for the next page.
+    next?.catch(() => undefined);
+    yield page;
+  }
+}
+
+function cursorAfter(object: Json | undefined): string {
+  const id = idOf(object);
+  if (id === null) throw new StripeApiFailed('returned a page whose last object has no id');
+  return id;
+}
+
+/** 10 calls a second, a fraction of what Stripe allows. */
+const CALL_INTERVAL = "interval '100 milliseconds'";
+
+/** Stripe's API for background calls. The calls of all processes of a database are spaced evenly in time. */
+export function limitRate(api: StripeApi, query: Query): StripeApi {
+  function limited<From, Result>(call: (from: From, signal?: AbortSignal) => Promise<Result>) {
+    return async (from: From, signal?: AbortSignal): Promise<Result> => {
+      await pause(await scheduleCall(query), { signal });
+      return await call(from, signal);
+    };
+  }
+  return {
+    retrieveProductName: limited(api.retrieveProductName),
+    retrieveSubscription: limited(api.retrieveSubscription),
+    retrieveCheckoutSession: limited(api.retrieveCheckoutSession),
+    listEvents: limited(api.listEvents),
+    listSubscriptions: limited(api.listSubscriptions),
+    isCustomerDeleted: limited(api.isCustomerDeleted),
+    listCustomers: limited(api.listCustomers),
+  };
+}
+
+/**
+ * Schedules a call to Stripe's API after all calls scheduled so far. Returns the milliseconds until then. A
+ * call scheduled more than a minute ahead is ignored, because the server's clock has been set back since.
+ */
+async function scheduleCall(query: Query): Promise<number> {
+  const row = await onlyRow<{ waitMs: number }>(query, {
+    name: 'schedule_call',
+    text: `
+      insert into instep.leased_jobs as last_call (name, started_at)
+      values ('stripe-call', clock_timestamp())
+          on conflict (name) do update
+         set started_at = case
+               when last_call.started_at > clock_timestamp() + interval '1 minute' then clock_timestamp()
+               else greatest(last_call.started_at + ${CALL_INTERVAL}, clock_timestamp())
+             end
+      returning greatest(0, extract(epoch from started_at - clock_timestamp()) * 1000)::integer
+                as "waitMs"`,
+  });
+  return row.waitMs;
+}

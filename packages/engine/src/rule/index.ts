@@ -1,0 +1,53 @@
+// `instep-engine/rule`: pure: events, states, plans.
+
+export {
+  type AccessFacts,
+  type AccessRules,
+  ALL_ACCESS_RULES,
+  accessFacts,
+  accessRulesText,
+  chargedSubscriptions,
+  END_MARGIN_SECONDS,
+} from './access-facts.ts';
+export { MAX_SUBSCRIPTIONS } from './bounded-state.ts';
+export {
+  ambiguousReport,
+  type CustomerState,
+  NO_STATE,
+  type SubscriptionState,
+} from './customer-state.ts';
+export type { EventSubscription, Outcome, SubscriptionEvent } from './event.ts';
+export {
+  FIRST_DATED_KEY,
+  formatEventKey,
+  type KeyRange,
+  tieGroupRangeOf,
+  tieGroupRanges,
+} from './event-key-layout.ts';
+export { type Folded, fold, foldAll } from './fold.ts';
+export { asObject, isList, type Json, type JsonObject, member } from './json.ts';
+export { eventsNeededFor, KnownEvents, type NeededEvents } from './known-events.ts';
+export { contractPlan, hasPlan, isSamePlan, NO_PLAN, planAfter } from './plan.ts';
+export type { ActingOperator, ChangeCause } from './plan-change.ts';
+export { CONTRACT_FIELDS, PLAN_FIELDS, type Plan, type PlanFieldName } from './plan-fields.ts';
+export {
+  type PlanSelection,
+  type ProductNames,
+  selectedReport,
+  teamPlan,
+} from './plan-selection.ts';
+export { type PlanWriter, planWriterOf } from './plan-writer.ts';
+export { type Reported, reportedBy } from './reported.ts';
+export { isOutdated } from './snapshot.ts';
+export { readState, StateNewer, StateUnreadable, writeState } from './state-json.ts';
+export {
+  type Access,
+  ENDED_STATUSES,
+  effectOf,
+  GRANTING_STATUSES,
+  rankOf,
+  STATUSES,
+  type Status,
+  type StatusWith,
+  statusesWithAccess,
+} from './status.ts';

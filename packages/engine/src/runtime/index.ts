@@ -1,0 +1,44 @@
+// `instep-engine/runtime`: errors, deadlines, logging and traces.
+
+export {
+  counted,
+  countText,
+  durationSetting,
+  durationText,
+  parseDuration,
+  parseTimeSince,
+} from './amounts.ts';
+export { Batcher, QueueFull } from './batcher.ts';
+export { BoundedCache } from './bounded-cache.ts';
+export { abortAfter, DeadlineExceeded, withDeadline } from './deadline.ts';
+export { CodedError, codeOf, errorText, InstepError } from './errors.ts';
+export { type Instrumentation, NO_INSTRUMENTATION } from './instrumentation.ts';
+export {
+  createLogger,
+  type LogDestination,
+  type Logger,
+  type LoggerOptions,
+  type LogLevel,
+  limitLines,
+  type WriteLine,
+} from './logging.ts';
+export {
+  type PauseOptions,
+  pause,
+  type RetryPolicy,
+  retry,
+  Stopped,
+  shareSignal,
+  throttle,
+} from './retry.ts';
+export {
+  activeSpan,
+  inRootSpan,
+  inSpan,
+  inSpanOfCaller,
+  markFailed,
+  outsideSpans,
+  type Span,
+  type SpanDescription,
+} from './tracing.ts';
+export { Turns } from './turns.ts';

@@ -1,0 +1,116 @@
+// Why a call to Stripe's API failed, in words that say what to check.
+
+import type { JsonObject } from '../rule/json.ts';
+import { codeOf, InstepError } from '../runtime/errors.ts';
+
+type FailedCall = ErrorOptions & Partial<Pick<StripeApiFailed, 'status' | 'retryAfterMs'>>;
+
+/** Stripe's API did not answer, or did not return the requested object. */
+export class StripeApiFailed extends InstepError {
+  readonly code = 'STRIPE_API_FAILED';
+  /** The status of the answer; `null` when there was none. */
+  readonly status: number | null;
+  /** The time that Stripe asks to wait before the next call; `null` when it states none. */
+  readonly retryAfterMs: number | null;
+
+  constructor(message: string, { cause, ...call }: FailedCall = {}) {
+    super(message, cause === undefined ? {} : { cause });
+    this.status = call.status ?? null;
+    this.retryAfterMs = call.retryAfterMs ?? null;
+  }
+
+  /** Whether the key is wrong, or lacks permission. */
+  get isForbidden(): boolean {
+    return this.status === 401 || this.status === 403;
+  }
+
+  /** Whether Stripe can't process the request, for example because its cursor no longer exists. */
+  get isRefused(): boolean {
+    return this.status === 400 || this.status === 404;
+  }
+}
+
+/** Whether Stripe can't process this one request. Others can still succeed. */
+export function isRefusedByStripe(error: unknown): error is StripeApiFailed {
+  return error instanceof StripeApiFailed && error.isRefused;
+}
+
+/** The answer of a call; `null` if Stripe can't process this one request. */
+export async function unlessRefused<Answer>(call: Promise<Answer>): Promise<Answer | null> {
+  try {
+    return await call;
+  } catch (error) {
+    if (isRefusedByStripe(error)) return null;
+    throw error;
+  }
+}
+
+const PROXY = 'a proxy between Instep and Stripe may have answered';
+
+/** The failure for an unexpected response; `body` is `null` if it is not a JSON object. */
+export function failedAnswer(
+  { status, headers }: Response,
+  body: JsonObject | null,
+): StripeApiFailed {
+  const error = body?.error;
+  const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : null;
+  return new StripeApiFailed(describeAnswer(status, headers.get('content-type'), body, code), {
+    status,
+    retryAfterMs: retryAfterOf(headers),
+  });
+}
+
+function describeAnswer(
+  status: number,
+  contentType: string | null,
+  body: JsonObject | null,
+  code: unknown,
+): string {
+  if (status >= 300 && status < 400) return `answered ${status}, a redirect: ${PROXY}`;
+  if (body !== null) return `answered ${status}${isCode(code) ? ` (${code})` : ''}`;
+  const type = /^[\w.+-]+\/[\w.+-]+/.exec(contentType ?? '')?.[0] ?? 'no content type';
+  return type === 'application/json'
+    ? `answered ${status} with incomplete or malformed JSON`
+    : `answered ${status} with ${type} instead of JSON: ${PROXY}`;
+}
+
+function isCode(code: unknown): code is string {
+  return typeof code === 'string' && /^\w{1,64}$/.test(code);
+}
+
+function retryAfterOf(headers: Headers): number | null {
+  const seconds = Number(headers.get('retry-after') ?? Number.NaN);
+  return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1_000 : null;
+}
+
+const UNTRUSTED =
+  'if a proxy of yours presents it, set NODE_EXTRA_CA_CERTS to the file of its CA certificate';
+
+const NETWORK_ERRORS: Readonly<Record<string, (host: string) => string>> = {
+  ECONNREFUSED: (host) => `${host} refuses connections: check STRIPE_API_BASE and the firewall`,
+  ENOTFOUND: (host) => `the host name of ${host} does not exist: check the DNS`,
+  EAI_AGAIN: (host) => `the host name of ${host} can't be resolved now: check the DNS`,
+  ECONNRESET: (host) => `${host} closed the connection before its answer was complete`,
+  UND_ERR_SOCKET: (host) => `${host} closed the connection before its answer was complete`,
+  DEPTH_ZERO_SELF_SIGNED_CERT: (host) => `the certificate of ${host} is self-signed: ${UNTRUSTED}`,
+  SELF_SIGNED_CERT_IN_CHAIN: (host) =>
+    `the certificate of ${host} has a self-signed issuer: ${UNTRUSTED}`,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: (host) =>
+    `the certificate of ${host} has an unknown issuer: ${UNTRUSTED}`,
+  CERT_HAS_EXPIRED: (host) => `the certificate of ${host} has expired: check the clock`,
+  ERR_TLS_CERT_ALTNAME_INVALID: (host) => `the certificate of ${host} is for another host`,
+  EPROTO: (host) => `${host} does not speak TLS: check STRIPE_API_BASE`,
+};
+
+export function failedConnection(cause: unknown, host: string): StripeApiFailed {
+  const code = reasonOf(cause);
+  const known = code?.startsWith('ERR_SSL_') ? NETWORK_ERRORS.EPROTO : NETWORK_ERRORS[code ?? ''];
+  const message = known?.(host) ?? `${host} can't be reached (${code ?? 'unknown reason'})`;
+  return new StripeApiFailed(message, { cause });
+}
+
+/** `fetch` throws a TypeError whose cause usually has a code. */
+function reasonOf(error: unknown): string | null {
+  if (!(error instanceof Error)) return null;
+  return codeOf(error) ?? (error.cause === undefined ? error.message : reasonOf(error.cause));
+}

@@ -1,0 +1,28 @@
+// `instep-engine/stripe`: Stripe's wire format and API.
+
+export {
+  createEventRetrieval,
+  createStripeApi,
+  getPage,
+  type StripeApi,
+  type StripePage,
+  TYPES_QUERY,
+} from './api.ts';
+export { createGet, type Get, lastShownSecond, type StripeApiOptions } from './api-call.ts';
+export { StripeApiFailed } from './api-failure.ts';
+export { type EventOrigin, keyKindOf, type Mode, mismatchOf, originOfBody } from './key-kind.ts';
+export {
+  BodyNotJson,
+  DELETED_TYPE,
+  HANDLED_TYPES,
+  isHandledType,
+  isId,
+  LOGGED_TYPES,
+  NOTIFICATION_TYPES,
+  parseEvent,
+  SNAPSHOT_TYPE,
+} from './parse-event.ts';
+export type { NameOf } from './product-names.ts';
+export { SignatureInvalid, SignatureVerifier } from './signature.ts';
+export { TEAM_KEY, teamNamedIn } from './subscription-facts.ts';
+export { type ListedSubscription, parseListedSubscription } from './subscription-snapshot.ts';
