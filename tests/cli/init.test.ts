@@ -420,7 +420,7 @@ const SERVERS = {
 
 const CONNECTED = {
   Express: `import express from 'express';
-import { createNodeHandler, fastifyInstep } from 'instep/node';
+import { createNodeHandler } from 'instep/node';
 
 const app = express();
 const instep = createNodeHandler();
@@ -428,6 +428,7 @@ app.use(instep);
 app.use(express.json());
 `,
   Fastify: `import Fastify from "fastify"
+import { fastifyInstep } from 'instep/node';
 
 export function build(options) {
   const server = Fastify({

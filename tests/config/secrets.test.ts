@@ -1,13 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { INSTEP } from '../support/repository.ts';
+import { ROOT } from '../support/repository.ts';
 
-const SOURCE = join(INSTEP, 'src');
-
-const files = readdirSync(SOURCE, { recursive: true, encoding: 'utf8' })
-  .filter((path) => /\.tsx?$/.test(path) && !path.startsWith('config/'))
-  .map((path) => ({ path, text: readFileSync(join(SOURCE, path), 'utf8') }));
+const files = ['packages/instep/src', 'packages/engine/src'].flatMap((source) =>
+  readdirSync(join(ROOT, source), { recursive: true, encoding: 'utf8' })
+    .filter((path) => /\.tsx?$/.test(path) && !path.startsWith('config/'))
+    .map((path) => ({ path, text: readFileSync(join(ROOT, source, path), 'utf8') })),
+);
 
 const mentioning = (names: RegExp) =>
   files.flatMap(({ path, text }) => (names.test(text) ? path : [])).sort();
@@ -22,12 +22,12 @@ test('signing secrets are read only where webhooks are verified, signed or check
 
 test('session secrets are read only where sessions are verified, created or checked', () => {
   expect(mentioning(/authSecrets|read(?:Auth|Profile)Secrets/)).toEqual([
+    'adapters/read-session.ts',
     'cli/demo/command.ts',
     'cli/setup.ts',
     'cli/user.ts',
     'doctor/examine.ts',
     'instep.ts',
-    'http/session-token.ts',
   ]);
 });
 
