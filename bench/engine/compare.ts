@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs';
 import { EventLog, type LogEvent } from 'instep-engine/log';
 import {
   ENGINE_SCHEMA,
+  type PlanColumn,
   pgDatabase,
   SESSION_OPTIONS,
   type TeamsTable,
@@ -29,17 +30,20 @@ const LOADS = [
   { name: 'batches of 30', size: 30, batches: 5, warmUp: 60 },
 ] as const;
 
+function textColumn(name: string): PlanColumn {
+  return { name, type: 'text', isNullable: true };
+}
+
 const TEAMS_TABLE: TeamsTable = {
   name: 'public.teams',
   id: { column: 'id', type: 'bigint' },
   customerId: 'provider_customer_id',
-  plan: new Map<PlanFieldName, string>([
-    ['subscriptionStatus', 'subscription_status'],
-    ['planName', 'plan_name'],
-    ['providerProductId', 'provider_product_id'],
-    ['providerSubscriptionId', 'provider_subscription_id'],
+  plan: new Map<PlanFieldName, PlanColumn>([
+    ['subscriptionStatus', textColumn('subscription_status')],
+    ['planName', textColumn('plan_name')],
+    ['providerProductId', textColumn('provider_product_id')],
+    ['providerSubscriptionId', textColumn('provider_subscription_id')],
   ]),
-  keepsPlanName: false,
   updatedAt: 'updated_at',
 };
 

@@ -1,5 +1,5 @@
 import type { TeamId } from 'instep-engine/log';
-import type { PlanSelection } from 'instep-engine/rule';
+import { NO_PLAN, type PlanSelection } from 'instep-engine/rule';
 import { makeSnapshot } from 'instep-engine/src/stripe/subscription-snapshot.ts';
 import { changeOfRedirect, changesOf, checkoutRecord } from '../checkout.ts';
 import { type Divergence, isSameTeam } from '../divergence.ts';
@@ -255,7 +255,8 @@ function checkCustomer(customer: CustomerEvents, round: CheckedRound): Divergenc
     const expected = [expectedTeam(changes, planSelection)];
     divergences.push({ kind: 'team', customerId, expected, actual: null });
   }
-  for (const { id, plan: actual } of teams) {
+  for (const { id, plan } of teams) {
+    const actual = { ...NO_PLAN, ...plan };
     const own = written.get(id);
     const isLater = (change: TrueChange) =>
       (checkouts.get(change) ?? decidedAt(change)) > (own?.at ?? 0);

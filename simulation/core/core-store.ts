@@ -16,7 +16,6 @@ import {
   KnownEvents,
   NO_PLAN,
   NO_STATE,
-  PLAN_FIELDS,
   type Plan,
   type PlanSelection,
   readState,
@@ -47,11 +46,6 @@ type Customer = {
 };
 
 const NO_CUSTOMER: Customer = { text: writeState(NO_STATE), waiting: null, teams: [], log: [] };
-
-/** The contract's fields. The simulation knows no others. */
-const COLUMNS = new Map(
-  PLAN_FIELDS.filter(({ isRequired }) => isRequired).map(({ name }) => [name, name]),
-);
 
 /**
  * Replaces PostgreSQL in memory: reads what `decide` needs, and stores its decisions. A customer's state is stored as text,
@@ -101,7 +95,7 @@ export class CoreStore {
       ...{ waiting, teams },
     };
     const { decision, results } = decide(stored, events, neededOf(log, stored.state, events), {
-      ...{ planSelection: this.#planSelection, keepsPaused: false, columns: COLUMNS },
+      ...{ planSelection: this.#planSelection, keepsPaused: false },
       names: this.#namesWith(events),
     });
     const plans = new Map(decision.teams.map(({ team, plan }) => [team.id, plan]));

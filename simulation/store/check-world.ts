@@ -75,7 +75,8 @@ async function checkTeams(
     const expected = [expectedTeam(changes, planSelection)];
     divergences.push({ kind: 'team', customerId, expected, actual: null });
   }
-  for (const { id, plan: actual } of teams) {
+  for (const { id, plan } of teams) {
+    const actual = { ...NO_PLAN, ...plan };
     const team = expectedTeam(changes, planSelection);
     const written = application.written.get(id);
     const expected = written === undefined ? [team] : [team, written];
@@ -174,7 +175,9 @@ async function checkRebuild(
   if (team === undefined) return [];
   const options = { planSelection, teamId: team.id, isDryRun: true, settle: settlesNothing };
   for await (const found of rebuild(database, options)) {
-    const { teamId, is, shouldBe, subscriptionIds } = found;
+    const { teamId, subscriptionIds } = found;
+    const is = { ...NO_PLAN, ...found.is };
+    const shouldBe = { ...NO_PLAN, ...found.shouldBe };
     const isOwn =
       hasUndatedEvents || others.some((one) => isSameTeam({ ...one, planName: is.planName }, is));
     const isWritten = isSameTeam(is, application.written.get(teamId));

@@ -91,7 +91,7 @@ test('exits with 1 and says what is missing', async () => {
     DATABASE_URL: url.href,
   });
   expect(code).toBe(1);
-  expect(stdout).toContain('stripe_product_id is missing');
+  expect(stdout).toContain('email is missing');
   expect(stdout.match(/^grant .*$/gm)).toEqual([
     'grant usage on schema public to "Our role";',
     'grant select (id) on public.users to "Our role";',

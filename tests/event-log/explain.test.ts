@@ -2,6 +2,7 @@ import { type EventRow, type Explanation, reasonText, SNAPSHOT_TYPE } from 'inst
 import { explainLog, type LogContext, parseLog } from 'instep/src/event-log/explain.ts';
 import type { SubscriptionEventFields } from 'instep/testing';
 import type { LoggedOutcome } from 'instep-engine/log';
+import { NO_PLAN } from 'instep-engine/rule';
 import { describe, expect, test } from 'vitest';
 import { eventBody, received } from '../support/stripe/events.ts';
 
@@ -40,7 +41,7 @@ function logOf(events: readonly Logged[]): EventRow[] {
 
 const CONTEXT: LogContext = {
   planSelection: 'newest',
-  teamIds: [7],
+  teams: [{ id: 7, plan: NO_PLAN }],
   names: new Map([['prod_1', 'Pro']]),
   prunedBeforeMs: null,
 };

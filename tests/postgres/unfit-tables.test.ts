@@ -17,8 +17,6 @@ const COLUMNS = [
   ['users', 'email', 'text'],
   ['users', 'password_hash', 'text'],
   ['teams', 'provider_customer_id', 'text'],
-  ['teams', 'plan_name', 'text'],
-  ['teams', 'subscription_status', 'text'],
 ] as const;
 
 describe.each(postgresServers)('$name', (server) => {
@@ -69,19 +67,21 @@ describe.each(postgresServers)('$name', (server) => {
         `create type plan_status as enum ('active', 'canceled')`,
         'alter table teams alter column subscription_status type plan_status using null',
       ),
-    ).toEqual(['teams.subscription_status is plan_status, not text']);
+    ).toEqual([
+      "teams.subscription_status can't be trialing: alter type plan_status add value 'trialing';",
+    ]);
   });
 
   test('all problems are reported at once', async () => {
     expect(
       await problemsAfter(
         'alter table users drop column email, drop column password_hash',
-        'alter table teams drop column plan_name',
+        'alter table teams alter column plan_name type jsonb using null',
       ),
     ).toEqual([
       'users.email (text) is missing',
       'users.password_hash (text) is missing',
-      'teams.plan_name (text) is missing',
+      'teams.plan_name is jsonb, not text',
     ]);
   });
 
@@ -113,11 +113,36 @@ describe.each(postgresServers)('$name', (server) => {
       await problemsAfter(
         'alter table teams rename to all_teams',
         `create view teams as
-           select id, provider_customer_id, provider_subscription_id, plan_name from all_teams`,
+           select provider_customer_id, subscription_status from all_teams`,
       ),
-    ).toEqual([
-      'teams.provider_product_id (text) is missing',
-      'teams.subscription_status (text) is missing',
+    ).toEqual(['teams.id (integer, uuid or text) is missing']);
+  });
+
+  test('a table without a status, a product, a name and a price of a plan is reported', async () => {
+    const names = ['subscription_status', 'provider_product_id', 'plan_name'];
+    const drop = names.map((name) => `drop column ${name}`).join(', ');
+    expect(await problemsAfter(`alter table teams ${drop}`)).toEqual([
+      expect.stringContaining('teams has no column for a plan'),
     ]);
+    await expect(problemsAfter(`alter table teams ${drop}, add price_id text`)).rejects.toThrow(
+      'nothing is wrong',
+    );
+  });
+
+  test.each([
+    ['quantity integer', 'quantity'],
+    ['price_id text', 'price_id'],
+  ])('an optional column that is not null, such as %s, is reported', async (column, name) => {
+    expect(await problemsAfter(`alter table teams add column ${column} not null`)).toEqual([
+      expect.stringContaining(`alter table public.teams alter column ${name} drop not null;`),
+    ]);
+  });
+
+  test('a name that can’t be null, and that nothing else clears, is reported', async () => {
+    const others = ['provider_subscription_id', 'provider_product_id', 'subscription_status'];
+    const drop = others.map((name) => `drop column ${name}`).join(', ');
+    expect(
+      await problemsAfter(`alter table teams ${drop}, alter column plan_name set not null`),
+    ).toEqual([expect.stringContaining('alter column plan_name drop not null;')]);
   });
 });

@@ -38,7 +38,7 @@ export {
 export type { MaintenanceMode } from 'instep-engine/repair';
 export type {
   ChangeCause as PlanChangeCause,
-  Plan as TeamPlan,
+  PlanInRow as TeamPlan,
   PlanSelection,
   Status,
 } from 'instep-engine/rule';

@@ -92,7 +92,10 @@ test('a row with a time that Stripe never has gets its plan', async () => {
     `insert into teams (stripe_customer_id, trial_ends_at) select 'cus_' || n, time from unnest($1::timestamp[]) with ordinality as t (time, n)`,
     [times],
   );
-  const plan = new Map([...STARTER_TEAMS.plan, ['trialEndsAt', 'trial_ends_at'] as const]);
+  const plan = new Map([
+    ...STARTER_TEAMS.plan,
+    ['trialEndsAt', { name: 'trial_ends_at', type: 'timestamp', isNullable: true }] as const,
+  ]);
   const log = openLog(database, { findTeams: async () => ({ ...STARTER_TEAMS, plan }) });
   const events = times.map((_, index) =>
     sentEvent({ customerId: `cus_${index + 1}`, subscriptionId: `sub_${index + 1}` }),

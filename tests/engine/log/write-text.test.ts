@@ -1,4 +1,5 @@
 import { writeText } from 'instep-engine/log';
+import type { PlanColumn } from 'instep-engine/postgres';
 import type { PlanFieldName } from 'instep-engine/rule';
 import { expect, test } from 'vitest';
 import { STARTER_TEAMS } from '../support/engine-database.ts';
@@ -8,9 +9,9 @@ test('the statement that writes, as PostgreSQL gets it for the tables of nextjs/
 });
 
 test('an optional field of a plan is read, compared and written where the table has a column', () => {
-  const plan = new Map<PlanFieldName, string>([
+  const plan = new Map<PlanFieldName, PlanColumn>([
     ...STARTER_TEAMS.plan,
-    ['trialEndsAt', '"trialEnd"'],
+    ['trialEndsAt', { name: '"trialEnd"', type: 'timestamptz', isNullable: true }],
   ]);
   const text = writeText({ ...STARTER_TEAMS, plan });
   expect(text).toContain('"trialEnd" = written.trial_ends_at');

@@ -1,9 +1,10 @@
 import {
-  contractPlan,
   hasPlan,
+  isPlanOf,
   isSamePlan,
   NO_PLAN,
   type Plan,
+  partOf,
   planAfter,
 } from 'instep-engine/rule';
 import { expect, test } from 'vitest';
@@ -59,7 +60,18 @@ test('a plan is the same as its copy, and two missing plans are the same', () =>
   expect(isSamePlan(null, plan)).toBe(false);
 });
 
-test("a plan of the contract has none of the other fields, as a team's row without their columns", () => {
-  expect(contractPlan(whole)).toEqual(plan);
-  expect(contractPlan(plan)).toEqual(plan);
+test('a row can hold only the fields of its table, and has a plan if these are the same', () => {
+  const row = { priceId: null, trialEndsAt: null };
+  expect(partOf(whole, row)).toEqual({ priceId: 'price_1', trialEndsAt: 1_800_000_000 });
+  expect(partOf(plan, row)).toEqual(row);
+  expect(isPlanOf({ priceId: 'price_1' }, whole)).toBe(true);
+  expect(isPlanOf({ priceId: 'price_2' }, whole)).toBe(false);
+  expect(isPlanOf({ priceId: null }, whole)).toBe(false);
+});
+
+test('a flag that is false in a row is right where the plan has none', () => {
+  expect(isPlanOf({ cancelAtPeriodEnd: false }, NO_PLAN)).toBe(true);
+  expect(isPlanOf({ cancelAtPeriodEnd: true }, NO_PLAN)).toBe(false);
+  expect(isPlanOf({ cancelAtPeriodEnd: null }, whole)).toBe(false);
+  expect(isPlanOf({ quantity: 0 }, NO_PLAN)).toBe(false);
 });

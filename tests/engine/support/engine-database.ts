@@ -1,6 +1,7 @@
 import { EventLog, type EventLogOptions, type LogEvent, type LoggedEvent } from 'instep-engine/log';
 import {
   ENGINE_SCHEMA,
+  type PlanColumn,
   pgDatabase,
   SESSION_OPTIONS,
   type StatementRunner,
@@ -13,18 +14,21 @@ import { onTestFinished } from 'vitest';
 import { parseBody, parseEvent } from '../../support/internals/stripe.ts';
 import { createEmptyDatabase } from '../../support/postgres/test-database.ts';
 
+function textColumn(name: string): PlanColumn {
+  return { name, type: 'text', isNullable: true };
+}
+
 /** The teams of nextjs/saas-starter. */
 export const STARTER_TEAMS: TeamsTable = {
   name: 'public.teams',
   id: { column: 'id', type: 'bigint' },
   customerId: 'stripe_customer_id',
-  plan: new Map<PlanFieldName, string>([
-    ['subscriptionStatus', 'subscription_status'],
-    ['planName', 'plan_name'],
-    ['providerProductId', 'stripe_product_id'],
-    ['providerSubscriptionId', 'stripe_subscription_id'],
+  plan: new Map<PlanFieldName, PlanColumn>([
+    ['subscriptionStatus', textColumn('subscription_status')],
+    ['planName', textColumn('plan_name')],
+    ['providerProductId', textColumn('stripe_product_id')],
+    ['providerSubscriptionId', textColumn('stripe_subscription_id')],
   ]),
-  keepsPlanName: false,
   updatedAt: 'updated_at',
 };
 

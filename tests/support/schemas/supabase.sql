@@ -29,15 +29,15 @@ create type subscription_status as enum (
 );
 
 create table customers (
-  id                   uuid primary key references auth.users (id),
-  stripe_customer_id   text unique,
-  subscription_id      text,
-  subscription_status  subscription_status,
-  price_id             text,
-  quantity             integer,
-  cancel_at_period_end boolean,
-  current_period_end   timestamptz,
-  trial_end            timestamptz
+  id                     uuid primary key references auth.users (id),
+  stripe_customer_id     text unique,
+  stripe_subscription_id text,
+  subscription_status    subscription_status,
+  price_id               text,
+  quantity               integer,
+  cancel_at_period_end   boolean,
+  current_period_end     timestamptz,
+  trial_end              timestamptz
 );
 
 alter table customers enable row level security;

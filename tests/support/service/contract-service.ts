@@ -1,6 +1,6 @@
 import type { ApplicationId } from 'instep';
 import { signWebhook } from 'instep/testing';
-import type { Plan } from 'instep-engine/rule';
+import type { Plan, PlanInRow } from 'instep-engine/rule';
 import { afterAll, beforeAll } from 'vitest';
 import type { Database } from '../internals/database.ts';
 import { addTeam, addUser, readTeam } from '../internals/rows.ts';
@@ -77,7 +77,7 @@ export function useService(
       return { teamId, customerId };
     },
 
-    async planOf(teamId: ApplicationId): Promise<Plan | undefined> {
+    async planOf(teamId: ApplicationId): Promise<PlanInRow | undefined> {
       return (await readTeam(database.query, teamId))?.plan;
     },
   };

@@ -39,7 +39,9 @@ export function recordedText({ subject, result, changes }: RecordedAction): stri
 
 function planText(plan: ActionChange['after']): string {
   if (plan === null) return 'no plan';
-  return [plan.planName, plan.subscriptionStatus].filter((one) => one !== null).join(', ');
+  return [plan.planName, plan.subscriptionStatus]
+    .filter((one) => (one ?? null) !== null)
+    .join(', ');
 }
 
 /** What became of an action. */

@@ -1,29 +1,57 @@
 import type { TeamPlan } from 'instep/operate';
 import { effectOf } from './badges.tsx';
-import { UntrustedText } from './text.tsx';
+import { capitalized, UntrustedText } from './text.tsx';
 
 /** The fields of a plan with their names, in the order in which they are shown. */
-const PLAN_FIELDS = [
-  ['status', 'subscriptionStatus'],
-  ['plan', 'planName'],
-  ['product', 'providerProductId'],
-  ['subscription', 'providerSubscriptionId'],
-] as const satisfies readonly (readonly [string, keyof TeamPlan])[];
+const NAMES = {
+  subscriptionStatus: 'status',
+  planName: 'plan',
+  providerProductId: 'product',
+  providerSubscriptionId: 'subscription',
+  priceId: 'price',
+  quantity: 'quantity',
+  currentPeriodEndsAt: 'period ends',
+  cancelAtPeriodEnd: 'ends with its period',
+  trialEndsAt: 'trial ends',
+} as const satisfies Readonly<Record<keyof TeamPlan, string>>;
+
+type Field = keyof TeamPlan;
+
+const FIELDS = Object.keys(NAMES).filter((name): name is Field => name in NAMES);
 
 /** The fields in which two plans differ; `null`: the team never had a plan. */
-export function differingFields(one: TeamPlan | null, other: TeamPlan | null) {
-  return PLAN_FIELDS.filter(([, field]) => (one?.[field] ?? null) !== (other?.[field] ?? null));
+export function differingFields(one: TeamPlan | null, other: TeamPlan | null): readonly Field[] {
+  return FIELDS.filter((field) => (one?.[field] ?? null) !== (other?.[field] ?? null));
 }
 
-/** Whether a team with this plan has something. */
-const hasPlan = (plan: TeamPlan | null) => effectOf(plan?.subscriptionStatus ?? '') === 'grants';
+function textOf(plan: TeamPlan | null, field: Field): string | null {
+  const value = plan?.[field] ?? null;
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  if (typeof value !== 'number') return value;
+  if (field === 'quantity') return String(value);
+  return new Date(value * 1_000).toISOString().slice(0, 16).replace('T', ' ');
+}
+
+/** The fields that the contract does not have, of those that the application's table has. */
+export function otherFields(plan: TeamPlan) {
+  return FIELDS.slice(4)
+    .filter((field) => field in plan)
+    .map((field) => ({ label: capitalized(NAMES[field]), text: textOf(plan, field) }));
+}
 
 /** A plan's name where space is short. */
 export function shortPlan(plan: TeamPlan | null): string {
-  if (plan === null || plan.subscriptionStatus === null) return 'no plan yet';
-  if (!hasPlan(plan)) return `no plan (${plan.subscriptionStatus})`;
-  const name = plan.planName ?? plan.providerProductId ?? 'unnamed plan';
-  return plan.subscriptionStatus === 'active' ? name : `${name} (${plan.subscriptionStatus})`;
+  const {
+    subscriptionStatus: status = 'active',
+    planName,
+    providerProductId,
+    priceId,
+  } = plan ?? {};
+  if (plan === null || status === null) return 'no plan yet';
+  if (effectOf(status) !== 'grants') return `no plan (${status})`;
+  const name = planName ?? providerProductId ?? priceId;
+  if (plan.subscriptionStatus === undefined) return name ?? 'no plan';
+  return `${name ?? 'unnamed plan'}${status === 'active' ? '' : ` (${status})`}`;
 }
 
 type PlanStepProps = { readonly before: TeamPlan | null; readonly after: TeamPlan | null };
@@ -34,9 +62,10 @@ export function PlanStep({ before, after }: PlanStepProps) {
   if (from !== to) return <Step from={from} to={to} />;
   return (
     <>
-      {differingFields(before, after).map(([name, field]) => (
+      {differingFields(before, after).map((field) => (
         <div>
-          {name} <Step from={before?.[field] ?? 'none'} to={after?.[field] ?? 'none'} />
+          {NAMES[field]}{' '}
+          <Step from={textOf(before, field) ?? 'none'} to={textOf(after, field) ?? 'none'} />
         </div>
       ))}
     </>

@@ -13,7 +13,7 @@ import { causeText } from '../actions/words.ts';
 import { TONES } from '../attention/issue-table.tsx';
 import { Badge, StatusBadge, type Tone } from '../components/badges.tsx';
 import { type Fact, Facts, Panel } from '../components/panels.tsx';
-import { shortPlan } from '../components/plan-step.tsx';
+import { otherFields, shortPlan } from '../components/plan-step.tsx';
 import { StripeId } from '../components/stripe-id.tsx';
 import { OptionalText, Time, UntrustedText } from '../components/text.tsx';
 import { CustomerFact } from '../links/event-links.tsx';
@@ -256,15 +256,17 @@ function Id({ of: { subscriptionId } }: { readonly of: SubscriptionState }) {
 }
 
 function factsOf({ customerId, plan, lostPlan, dueSinceMs }: NamedTeam): readonly Fact[] {
+  const { subscriptionStatus: status = null, planName = null } = plan;
+  const { providerProductId: productId = null, providerSubscriptionId: id = null } = plan;
   return [
     ['Customer', <CustomerFact customerId={customerId} />],
-    ['Status', <StatusBadge status={plan.subscriptionStatus} isDue={dueSinceMs !== null} />],
+    ['Status', <StatusBadge status={status} isDue={dueSinceMs !== null} />],
     [
       'Plan',
       lostPlan === null ? (
         <OptionalText
-          text={plan.planName}
-          fallback={plan.providerProductId === null ? 'none' : 'unknown name'}
+          text={planName}
+          fallback={productId === null ? 'none' : 'unknown name'}
           maxLength={120}
         />
       ) : (
@@ -273,7 +275,8 @@ function factsOf({ customerId, plan, lostPlan, dueSinceMs }: NamedTeam): readonl
         </span>
       ),
     ],
-    ['Product', <StripeId text={plan.providerProductId} />],
-    ['Subscription', <StripeId text={plan.providerSubscriptionId} />],
+    ['Product', <StripeId text={productId} />],
+    ['Subscription', <StripeId text={id} />],
+    ...otherFields(plan).map(({ label, text }): Fact => [label, <OptionalText text={text} />]),
   ];
 }

@@ -29,7 +29,7 @@ export function TeamTable({ teams, fields = {} }: TeamTableProps) {
         <UntrustedText text={teamName(team)} maxLength={80} />
       </a>,
       id,
-      <StatusBadge status={plan.subscriptionStatus} isDue={dueSinceMs !== null} />,
+      <StatusBadge status={plan.subscriptionStatus ?? null} isDue={dueSinceMs !== null} />,
       <PlanLink team={team} fields={fields} />,
       customerId === null ? '–' : <Id text={customerId} />,
       ...(hasDue ? [dueSinceMs === null ? '–' : <Time ms={dueSinceMs} />] : []),
@@ -44,7 +44,7 @@ type PlanLinkProps = { readonly team: NamedTeam; readonly fields: Partial<TeamFi
 function PlanLink({ team: { plan, lostPlan }, fields }: PlanLinkProps) {
   const name =
     lostPlan === null
-      ? (plan.planName ?? plan.providerProductId)
+      ? (plan.planName ?? plan.providerProductId ?? plan.priceId ?? null)
       : (lostPlan.planName ?? lostPlan.productId);
   if (name === null) return <OptionalText text={null} />;
   return (

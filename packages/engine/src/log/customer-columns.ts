@@ -3,7 +3,7 @@
 import { columnOf } from '../postgres/teams-table.ts';
 import { accessRulesText, chargedTwice, dueSinceSeconds } from '../rule/access-facts.ts';
 import { ambiguousReport } from '../rule/customer-state.ts';
-import { PLAN_FIELDS, type Plan } from '../rule/plan-fields.ts';
+import { PLAN_FIELDS, type PlanInRow } from '../rule/plan-fields.ts';
 import { selectedReport } from '../rule/plan-selection.ts';
 import { rankOf } from '../rule/status.ts';
 import type { CustomerDecision } from './decide.ts';
@@ -15,7 +15,7 @@ export const timeText = (seconds: number | null | undefined) =>
   typeof seconds === 'number' ? new Date(seconds * 1_000).toISOString() : undefined;
 
 /** The columns of a plan, as JSON has them. A missing one is null. */
-export function planColumns(plan: Plan | null, suffix = ''): Record<string, Value> {
+export function planColumns(plan: PlanInRow | null, suffix = ''): Record<string, Value> {
   const columns: Record<string, Value> = {};
   for (const field of PLAN_FIELDS) {
     const value = plan?.[field.name] ?? undefined;

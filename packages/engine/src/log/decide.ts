@@ -4,9 +4,9 @@ import { type AccessFacts, type AccessRules, accessFacts } from '../rule/access-
 import type { CustomerState } from '../rule/customer-state.ts';
 import { fold } from '../rule/fold.ts';
 import { KnownEvents } from '../rule/known-events.ts';
-import { isSamePlan, NO_PLAN } from '../rule/plan.ts';
+import { isPlanOf, NO_PLAN } from '../rule/plan.ts';
 import type { ActingOperator } from '../rule/plan-change.ts';
-import { type Plan, type PlanFieldName, planWith } from '../rule/plan-fields.ts';
+import { type Plan, type PlanInRow, partOf } from '../rule/plan-fields.ts';
 import { type ProductNames, teamPlan } from '../rule/plan-selection.ts';
 import { planWriterOf } from '../rule/plan-writer.ts';
 import { isOutdated } from '../rule/snapshot.ts';
@@ -21,8 +21,6 @@ import type { StoredCustomer, StoredTeam, Waiting } from './read-customers.ts';
 import type { LoggedEvents } from './read-events.ts';
 
 export type DecideOptions = AccessRules & {
-  /** The columns of plan fields that the application's table has. */
-  readonly columns: ReadonlyMap<PlanFieldName, string>;
   readonly names: ProductNames;
   /** Who settles the customer; by default, no operator does. */
   readonly operator?: ActingOperator | null;
@@ -44,7 +42,7 @@ export type CustomerDecision = {
 };
 
 /** `plan`: what the team gets; `null`: its row stays as it is. */
-export type TeamDecision = { readonly team: StoredTeam; readonly plan: Plan | null };
+export type TeamDecision = { readonly team: StoredTeam; readonly plan: PlanInRow | null };
 
 /** An event for the log, once, however often it is in the batch. Of one that is known, only deliveries are counted. */
 export type EventDecision = {
@@ -149,16 +147,15 @@ export function decideUnreadable(events: readonly LogEvent[]): readonly EventDec
 function decideTeam(
   team: StoredTeam,
   { state, plan, isApplied }: Pick<CustomerDecision, 'state' | 'plan'> & { isApplied: boolean },
-  { columns, planSelection }: DecideOptions,
+  { planSelection }: DecideOptions,
 ): TeamDecision & { isKept: boolean } {
   const unchanged = { team, plan: null, isKept: false };
-  const shouldBe = plan && planWith(({ name }) => (columns.has(name) ? plan[name] : null));
-  const isAffected = isApplied || isSamePlan(team.plan, NO_PLAN);
-  if (shouldBe === null || !isAffected || isSamePlan(team.plan, shouldBe)) return unchanged;
+  const isAffected = isApplied || isPlanOf(team.plan, NO_PLAN);
+  if (plan === null || !isAffected || isPlanOf(team.plan, plan)) return unchanged;
   // The end of another subscription says nothing about one that only the application knows.
-  const isEnd = planSelection === 'best' && shouldBe.providerSubscriptionId === null;
+  const isEnd = planSelection === 'best' && plan.providerSubscriptionId === null;
   if (isEnd && planWriterOf(team.plan, state) === 'unknown subscription') {
     return { ...unchanged, isKept: true };
   }
-  return { team, plan: shouldBe, isKept: false };
+  return { team, plan: partOf(plan, team.plan), isKept: false };
 }

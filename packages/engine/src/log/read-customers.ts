@@ -3,7 +3,7 @@
 import type { TextRow } from '../postgres/statement.ts';
 import { fieldsOf, planOfTexts, type TeamsTable, teamValue } from '../postgres/teams-table.ts';
 import { type CustomerState, NO_STATE } from '../rule/customer-state.ts';
-import type { Plan } from '../rule/plan-fields.ts';
+import type { PlanInRow } from '../rule/plan-fields.ts';
 import { readState } from '../rule/state-json.ts';
 import type { TeamId } from './log-event.ts';
 
@@ -20,8 +20,8 @@ export type StoredCustomer = {
 
 export type Waiting = 'events' | 'plan';
 
-/** A team of the customer. Its plan has only the fields that the application's table has. */
-export type StoredTeam = { readonly id: TeamId; readonly plan: Plan };
+/** A team of the customer. */
+export type StoredTeam = { readonly id: TeamId; readonly plan: PlanInRow };
 
 /** Customer by customer (`offset 0` keeps the planner from joining), so that no plan reads a whole table. */
 export function readCustomersText(teams: TeamsTable): string {

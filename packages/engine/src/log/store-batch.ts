@@ -93,18 +93,14 @@ export class BatchStore {
     return this.#texts;
   }
 
-  async #decide(
-    arrivals: Arrivals,
-    { read, teams: { plan: columns } }: Texts,
-    { timeoutMs, operator = null }: BatchOptions,
-  ) {
+  async #decide(arrivals: Arrivals, { read }: Texts, { timeoutMs, operator = null }: BatchOptions) {
     const statement = { name: 'read_customers', text: read, values: [[...arrivals.keys()]] };
     const rows = await this.#options.database.run<CustomerRow>(statement, timeoutMs);
     const customers = customersIn(rows);
     const logged = await this.#readNeeded(arrivals, customers, timeoutMs);
     const { planSelection, keepsPaused } = this.#options;
     const names = namesIn(arrivals);
-    const options = { planSelection, keepsPaused, columns, names, operator };
+    const options = { planSelection, keepsPaused, names, operator };
     return customers.map((customer) => {
       const { customerId } = customer;
       const events = arrivals.get(customerId) ?? [];

@@ -2,12 +2,14 @@
 // in tests/engine/log/write-text.starter.sql.
 
 import {
+  assigned,
   columnOf,
   comparable,
   fieldsOf,
   type TeamsTable,
   teamField,
   teamValue,
+  valueInTeam,
 } from '../postgres/teams-table.ts';
 import { PLAN_FIELDS } from '../rule/plan-fields.ts';
 import { FACT_COLUMNS } from './customer-columns.ts';
@@ -57,20 +59,21 @@ export function writeText(teams: TeamsTable): string {
   const after = fields.map((field) => `${columnOf(field)}_after`);
   const current = fields.map((field) => teamValue(teams, field));
   const read = fields.map(({ type }, index) => comparable(`team.${before[index]}`, type));
-  const planName = 'case when $5::boolean then written.plan_name end';
-  const keptName = `coalesce(${planName}, teams.${teams.plan.get('planName')})`;
   const planned = fields.map((field) => {
-    const name = teams.keepsPlanName ? keptName : planName;
-    const value = field.name === 'planName' ? name : `written.${columnOf(field)}`;
-    return `${teams.plan.get(field.name)} = ${value}`;
+    const isName = field.name === 'planName';
+    const written = `written.${columnOf(field)}`;
+    return assigned(teams, field, isName ? `case when $5::boolean then ${written} end` : written);
   });
   if (teams.updatedAt !== null) planned.push(`${teams.updatedAt} = now()`);
   const returned = fields.map(
     (field, index) => `${teamField(teams, field)}::${field.type} as ${after[index]}`,
   );
   // The application can shorten a name.
-  const compared = fields.filter(({ name }) => name !== 'planName').map(columnOf);
-  const comparedAfter = compared.map((name) => `${name}_after`);
+  const compared = fields.filter(({ name }) => name !== 'planName');
+  const comparedAfter = compared.map((field) => `${columnOf(field)}_after`);
+  const expected = compared.map((field) => valueInTeam(teams, field, columnOf(field)));
+  // PostgreSQL must know the type of each parameter, also where no column has a name.
+  const typedNames = teams.plan.has('planName') ? '' : '\n     and $5::boolean is not null';
 
   return `
 with locked as materialized (
@@ -160,7 +163,7 @@ planned as (
     from locked
     join written using (customer_id)
    where teams.${teams.id.column} = locked.team_id::${teams.id.type}
-     and locked.cause is not null
+     and locked.cause is not null${typedNames}
   returning locked.team_id,
             ${lines(returned, 12)}
 ), changed as (
@@ -178,7 +181,7 @@ planned as (
            when planned.team_id is null
                 or (${lines(comparedAfter, 20)})
                    is distinct from
-                   (${lines(compared, 20)})
+                   (${lines(expected, 20)})
            then instep.refuse_unwritten_plan()
            else (${lines(before, 17)})
                 is distinct from

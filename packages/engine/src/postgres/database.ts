@@ -26,7 +26,6 @@ import {
 import type { StatementRunner } from './statement.ts';
 import type { WantedTables } from './tables/application-tables.ts';
 import { applicationTablesOf, recognizeTables } from './tables/recognize-tables.ts';
-import { teamsTableOf } from './tables/recognized-tables.ts';
 import type { TeamsTable } from './teams-table.ts';
 
 export type { Query } from './named-statement.ts';
@@ -181,7 +180,7 @@ class PooledDatabase implements Database {
 
   readonly findTeams = async (): Promise<TeamsTable> => {
     const { tables } = this.#statements;
-    if (tables !== null) return teamsTableOf(tables);
+    if (tables !== null) return tables.teams.table;
     await this.#statements.findTables(null);
     return await this.findTeams();
   };

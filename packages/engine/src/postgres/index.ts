@@ -50,7 +50,6 @@ export { linkTeam } from './statements/current-plan.ts';
 export {
   type DecidingEvent,
   decidingEventsOf,
-  planFor,
   readCustomerIdsOf,
   readStates,
   type StoredStates,
@@ -86,9 +85,9 @@ export {
   isIdOfAnother,
   readTeam,
   readTeamsOf,
-  TEAM_COLUMNS,
   type Team,
   type TeamRow,
+  teamColumns,
 } from './statements/teams.ts';
 export { addUser, ProfileOff, usersOf } from './statements/users.ts';
 export {
@@ -118,5 +117,5 @@ export {
   type RecognizedColumn,
   type RecognizedTable,
 } from './tables/recognized-tables.ts';
-export { nameOfPlan, type TeamsTable } from './teams-table.ts';
+export type { PlanColumn, TeamsTable } from './teams-table.ts';
 export { writersHaveEnded } from './writers.ts';

@@ -1,11 +1,10 @@
 // The application's table of teams, as statements name it. Which columns these are is recognized or declared elsewhere.
 
 import {
-  type ContractField,
+  MAX_SECONDS,
   PLAN_FIELDS,
-  type Plan,
   type PlanFieldName,
-  planWith,
+  type PlanInRow,
 } from '../rule/plan-fields.ts';
 import { GRANTING_STATUSES } from '../rule/status.ts';
 
@@ -15,12 +14,20 @@ export type TeamsTable = {
   readonly name: string;
   readonly id: { readonly column: string; readonly type: 'bigint' | 'uuid' | 'text' };
   readonly customerId: string;
-  /** The columns of plan fields: the contract's four, and the others that the table has. */
-  readonly plan: ReadonlyMap<PlanFieldName, string>;
-  /** Whether the column of the plan's name can't be null, so that a name stays in a row whose plan is cleared. */
-  readonly keepsPlanName: boolean;
+  /** The columns of the plan's fields. A field without a column is not written. */
+  readonly plan: ReadonlyMap<PlanFieldName, PlanColumn>;
   /** A column that every update of a team sets to the time; `null`: there is none. */
   readonly updatedAt: string | null;
+};
+
+export type PlanColumn = {
+  readonly name: string;
+  /**
+   * `text` for all texts, or an enumeration; for times also `timestamp`, in UTC, and `bigint`, in seconds since 1970.
+   */
+  readonly type: string;
+  /** If not, a flag that is not set is false, and the name of a plan stays in a row whose plan is cleared. */
+  readonly isNullable: boolean;
 };
 
 type Field = (typeof PLAN_FIELDS)[number];
@@ -42,21 +49,47 @@ export function columnOf({ name }: Field): string {
   return COLUMNS.get(name) ?? name;
 }
 
+function columnIn({ plan }: TeamsTable, { name }: Field): PlanColumn {
+  const column = plan.get(name);
+  if (column === undefined) throw new RangeError(`the table has no column for ${name}`);
+  return column;
+}
+
+/** Whether a name stays in a row without a plan, because the column can't be null. There, it counts as none. */
+export function keepsPlanName({ plan }: TeamsTable): boolean {
+  return plan.get('planName')?.isNullable === false;
+}
+
 const GRANTING = GRANTING_STATUSES.map((status) => `'${status}'`).join(', ');
 
-/** SQL: a name that stays in a row without a plan, where the column can't be null. There, it counts as none. */
-export function nameOfPlan(column: (field: ContractField) => string): string {
+/** The fields that tell whether a row has a plan, other than its name. */
+const IDS = ['providerSubscriptionId', 'providerProductId', 'priceId'] as const;
+
+function nameOfPlan({ plan }: TeamsTable): string {
+  const column = (field: PlanFieldName) => {
+    const found = plan.get(field);
+    return found === undefined ? [] : [`teams.${found.name}`];
+  };
+  const conditions = [
+    ...IDS.flatMap(column).map((id) => `${id} is not null`),
+    ...column('subscriptionStatus').map((status) => `${status} in (${GRANTING})`),
+  ];
   return `(case
-    when coalesce(${column('providerSubscriptionId')}, ${column('providerProductId')}) is not null
-         or ${column('subscriptionStatus')} in (${GRANTING})
+    when ${conditions.join('\n         or ')}
       then ${column('planName')}
   end)`;
 }
 
-/** SQL: a field in a team's row. */
-export function teamField(teams: TeamsTable, { name }: Field): string {
-  const column = (field: PlanFieldName) => `teams.${teams.plan.get(field)}`;
-  return name === 'planName' && teams.keepsPlanName ? nameOfPlan(column) : column(name);
+/** SQL: a field in a team's row, as Instep's own tables have it. */
+export function teamField(teams: TeamsTable, field: Field): string {
+  if (field.name === 'planName' && keepsPlanName(teams)) return nameOfPlan(teams);
+  const { name, type } = columnIn(teams, field);
+  const column = `teams.${name}`;
+  if (type === field.type) return column;
+  if (field.type === 'text') return `${column}::text`;
+  if (field.type !== 'timestamptz') return `${column}::${field.type}`;
+  if (type === 'timestamp') return `(${column} at time zone 'UTC')`;
+  return `(case when ${column} between 0 and ${MAX_SECONDS} then to_timestamp(${column}) end)`;
 }
 
 /** SQL: the value of a field in a team's row, as all statements compare it. */
@@ -73,12 +106,31 @@ export function comparable(value: string, type: Field['type']): string {
   return `case when ${value} between '1970-01-01' and '9999-12-31' then extract(epoch from ${value})::bigint end`;
 }
 
+/** SQL: what a row has of this value, which has the type of the field, once it was written there. */
+export function valueInTeam(teams: TeamsTable, field: Field, value: string): string {
+  const isFlag = field.type === 'boolean' && !columnIn(teams, field).isNullable;
+  return isFlag ? `coalesce(${value}, false)` : value;
+}
+
+/** SQL: the assignment of this value, which has the type of the field, to the column of a team's row. */
+export function assigned(teams: TeamsTable, field: Field, value: string): string {
+  const { name, type, isNullable } = columnIn(teams, field);
+  if (field.name === 'planName' && !isNullable)
+    return `${name} = coalesce(${value}, teams.${name})`;
+  if (type === field.type) return `${name} = ${valueInTeam(teams, field, value)}`;
+  if (field.type !== 'timestamptz') return `${name} = ${value}::${type}`;
+  const time =
+    type === 'timestamp' ? `${value} at time zone 'UTC'` : `extract(epoch from ${value})`;
+  return `${name} = ${time}`;
+}
+
 /** The plan in a row whose columns are the fields, each as text: drivers differ in what they make of other types. */
-export function planOfTexts(texts: Readonly<Record<string, string | null>>): Plan {
-  return planWith(({ name, type }) => {
-    const text = texts[name];
-    if (text === undefined || text === null) return null;
-    if (type === 'text') return text;
-    return type === 'boolean' ? text === 'true' : Number(text);
-  });
+export function planOfTexts(texts: Readonly<Record<string, string | null>>): PlanInRow {
+  return Object.fromEntries(
+    PLAN_FIELDS.filter(({ name }) => texts[name] !== undefined).map(({ name, type }) => {
+      const text = texts[name] ?? null;
+      if (text === null || type === 'text') return [name, text];
+      return [name, type === 'boolean' ? text === 'true' : Number(text)];
+    }),
+  );
 }

@@ -205,7 +205,7 @@ async function compareUnknown(
   const states = await readStates(query, customerIds);
   for (const { customerId, plan } of await readTeamsOf(query, customerIds)) {
     const rowId = plan.providerSubscriptionId;
-    if (rowId === null || states.of(customerId).subscriptions.has(rowId)) continue;
+    if (!rowId || states.of(customerId).subscriptions.has(rowId)) continue;
     // A key without permission lacks it for every customer.
     const isForbidden = unclear.size > 0 || !(await compareCustomer(customerId, signal));
     if (isForbidden) unclear.add(customerId);

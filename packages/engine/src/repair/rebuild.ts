@@ -8,7 +8,6 @@ import type { Database, Query } from '../postgres/database.ts';
 import { canOthersSucceed } from '../postgres/errors.ts';
 import { type Examined, pagesOf } from '../postgres/examine.ts';
 import { writeCurrentPlan } from '../postgres/statements/current-plan.ts';
-import { planFor } from '../postgres/statements/customers.ts';
 import { readDismissals } from '../postgres/statements/issues.ts';
 import { lockTeam } from '../postgres/statements/lock-teams.ts';
 import { readProductNames } from '../postgres/statements/products.ts';
@@ -20,10 +19,10 @@ import {
   type Team,
 } from '../postgres/statements/teams.ts';
 import type { CustomerState } from '../rule/customer-state.ts';
-import { hasPlan, isSamePlan, NO_PLAN } from '../rule/plan.ts';
+import { hasPlan, isPlanOf, isSamePlan, NO_PLAN } from '../rule/plan.ts';
 import type { ActingOperator } from '../rule/plan-change.ts';
-import type { Plan } from '../rule/plan-fields.ts';
-import type { PlanSelection } from '../rule/plan-selection.ts';
+import { type PlanInRow, partOf } from '../rule/plan-fields.ts';
+import { type PlanSelection, teamPlan } from '../rule/plan-selection.ts';
 import { planWriterOf } from '../rule/plan-writer.ts';
 import { readPrunedBefore } from './prune.ts';
 import { rebuildState } from './rebuild-state.ts';
@@ -45,8 +44,8 @@ export type RebuildFailure = { readonly customerId: string; readonly error: Erro
 export type Difference = {
   readonly teamId: ApplicationId;
   readonly customerId: string;
-  readonly is: Plan;
-  readonly shouldBe: Plan;
+  readonly is: PlanInRow;
+  readonly shouldBe: PlanInRow;
   /** Whether the row is kept, because the application wrote it and Stripe was not asked. */
   readonly isKept: boolean;
   /** The subscriptions whose stored state differs from the log. */
@@ -104,10 +103,12 @@ async function rebuildCustomer(
   if (!isDryRun && subscriptionIds.length > 0) await settle(customerId);
   const teams = await readTeamsOf(query, [customerId]);
   const names = await readProductNames(query, productsOf(fromLog));
-  const plan = planFor(fromLog, planSelection, names);
+  const plan = teamPlan(fromLog, planSelection, names);
   const dismissals = await readDismissals(
     query,
-    teams.map(({ id: teamId, plan: is }) => ({ teamId, plan: is, shouldBe: plan })),
+    teams.map(({ id: teamId, plan: is }) => {
+      return { teamId, plan: is, shouldBe: plan && partOf(plan, is) };
+    }),
   );
   const isGivenAway = (team: LinkedTeam) =>
     [stored, fromLog].every((state) => planWriterOf(team.plan, state) === 'app');
@@ -115,12 +116,15 @@ async function rebuildCustomer(
     dismissals.has(String(team.id)) || planWriterOf(team.plan, stored) !== 'instep';
   const differences = teams.flatMap((team) => {
     if (isGivenAway(team)) return difference(team, team.plan, subscriptionIds, true);
-    if (plan !== null) return difference(team, plan, subscriptionIds, isKept(team));
-    return hasPlan(team.plan) ? difference(team, NO_PLAN, [], true) : [];
+    if (plan !== null) {
+      const shouldBe = isPlanOf(team.plan, plan) ? team.plan : partOf(plan, team.plan);
+      return difference(team, shouldBe, subscriptionIds, isKept(team));
+    }
+    return hasPlan(team.plan) ? difference(team, partOf(NO_PLAN, team.plan), [], true) : [];
   });
   if (!isDryRun && plan !== null) {
     for (const team of teams) {
-      if (isKept(team) || isSamePlan(team.plan, plan)) continue;
+      if (isKept(team) || isPlanOf(team.plan, plan)) continue;
       await database.transaction(async (query) => {
         const locked = await lockTeam(query, team.id, 'no key update');
         if (locked?.customerId !== customerId || !isSamePlan(locked.plan, team.plan)) return;
@@ -140,7 +144,7 @@ function productsOf({ subscriptions }: CustomerState): string[] {
 
 function difference(
   team: LinkedTeam,
-  shouldBe: Plan,
+  shouldBe: PlanInRow,
   subscriptionIds: readonly (string | null)[],
   isKept: boolean,
 ): Difference[] {

@@ -27,9 +27,16 @@ export {
 export { type Folded, fold, foldAll } from './fold.ts';
 export { asObject, isList, type Json, type JsonObject, member } from './json.ts';
 export { eventsNeededFor, KnownEvents, type NeededEvents } from './known-events.ts';
-export { contractPlan, hasPlan, isSamePlan, NO_PLAN, planAfter } from './plan.ts';
+export { hasPlan, isPlanOf, isSamePlan, NO_PLAN, planAfter } from './plan.ts';
 export type { ActingOperator, ChangeCause } from './plan-change.ts';
-export { CONTRACT_FIELDS, PLAN_FIELDS, type Plan, type PlanFieldName } from './plan-fields.ts';
+export {
+  CONTRACT_FIELDS,
+  PLAN_FIELDS,
+  type Plan,
+  type PlanFieldName,
+  type PlanInRow,
+  partOf,
+} from './plan-fields.ts';
 export {
   type PlanSelection,
   type ProductNames,

@@ -105,6 +105,22 @@ export type Plan = { readonly [Name in ContractField]: FieldValue<Name> } & {
   readonly [Name in Exclude<PlanFieldName, ContractField>]?: FieldValue<Name>;
 };
 
+/** The plan in a team's row: only the fields that its table has a column for, also those that are null. */
+export type PlanInRow = Partial<Plan>;
+
+/** The part of a plan that this row can hold. */
+export function partOf(plan: Plan, row: PlanInRow): PlanInRow {
+  return Object.fromEntries(
+    PLAN_FIELDS.filter(({ name }) => name in row).map(({ name }) => [name, plan[name] ?? null]),
+  );
+}
+
+/** The fields of a row's plan that the contract has; all of them, if the contract has none. */
+export function contractPart(row: PlanInRow): PlanInRow {
+  const names = CONTRACT_FIELDS.filter((name) => name in row);
+  return names.length === 0 ? row : Object.fromEntries(names.map((name) => [name, row[name]]));
+}
+
 /** A plan with these values. A value of another type than its field has counts as missing. */
 export function planWith(read: (field: Field) => unknown): Plan {
   const values = PLAN_FIELDS.map((field) => {
@@ -144,7 +160,7 @@ function priceIn(subscription: JsonObject): JsonObject {
 }
 
 /** The last second of the year 9999. A later time is in milliseconds, and can't be read. */
-const MAX_SECONDS = 253_402_300_799;
+export const MAX_SECONDS = 253_402_300_799;
 
 /** A time in whole seconds since 1970. */
 export const seconds = (value: Json | undefined) => wholeNumber(value, MAX_SECONDS);

@@ -1,8 +1,8 @@
 // Who wrote the plan that a team's row has. Whatever writes a plan without an applied event asks here.
 
 import type { CustomerState } from './customer-state.ts';
-import { contractPlan, hasPlan, isSamePlan, NO_PLAN, planAfter } from './plan.ts';
-import type { Plan } from './plan-fields.ts';
+import { hasPlan, isPlanOf, NO_PLAN, planAfter } from './plan.ts';
+import { contractPart, type PlanInRow } from './plan-fields.ts';
 import { selectedReport } from './plan-selection.ts';
 import { rankOf } from './status.ts';
 
@@ -11,23 +11,27 @@ import { rankOf } from './status.ts';
  *
  * - `instep`: Instep could have, because the plan is empty, or the customer's under either setting, since the setting can
  *   have changed. The name is ignored, because it can arrive later or change.
- * - `app`: the application gave it away. It names no subscription, and the customer has none that grants a plan.
+ * - `app`: the application gave it away. It names no subscription, and the customer has none that grants a plan. Where the
+ *   table has no column for a subscription, the customer never had one.
  * - `unknown subscription`: no event of its subscription is known, so only the application can tell whether it is right.
  * - `by hand`: every other plan.
  */
 export type PlanWriter = 'instep' | 'app' | 'unknown subscription' | 'by hand';
 
-export function planWriterOf(plan: Plan, state: CustomerState): PlanWriter {
+export function planWriterOf(plan: PlanInRow, state: CustomerState): PlanWriter {
   const isFromInstep =
-    isSamePlan(plan, NO_PLAN) ||
+    isPlanOf(plan, NO_PLAN) ||
     (['newest', 'best'] as const).some((planSelection) => {
       const selected = selectedReport(state, planSelection);
-      const selectedPlan = selected && planAfter({ ...selected.plan, planName: plan.planName });
-      return isSamePlan(contractPlan(plan), selectedPlan && contractPlan(selectedPlan));
+      const planName = plan.planName ?? null;
+      // The others can be in columns that the application has added since.
+      const selectedPlan = selected && planAfter({ ...selected.plan, planName });
+      return selectedPlan !== null && isPlanOf(contractPart(plan), selectedPlan);
     });
   if (isFromInstep) return 'instep';
   const { providerSubscriptionId: id } = plan;
-  if (id !== null) return state.subscriptions.has(id) ? 'by hand' : 'unknown subscription';
+  if (id === undefined && state.subscriptions.size > 0) return 'by hand';
+  if (id) return state.subscriptions.has(id) ? 'by hand' : 'unknown subscription';
   const best = selectedReport(state, 'best');
   return hasPlan(plan) && rankOf(best?.status ?? '') === 0 ? 'app' : 'by hand';
 }

@@ -1,30 +1,32 @@
 // What a status does to a team's plan (docs/contract.md, section 3), and how plans are compared.
 
-import { CONTRACT_FIELDS, PLAN_FIELDS, type Plan, planWith } from './plan-fields.ts';
+import { PLAN_FIELDS, type Plan, type PlanInRow, planWith } from './plan-fields.ts';
 import { effectOf } from './status.ts';
 
 /** The plan of a team that no subscription has given one, or whose customer was taken away. */
 export const NO_PLAN: Plan = planWith(() => null);
 
-/** The plan without the fields that only some applications have a column for. */
-export function contractPlan(plan: Plan): Plan {
-  const names: ReadonlySet<string> = IN_CONTRACT;
-  return planWith(({ name }) => (names.has(name) ? plan[name] : null));
-}
-
-const IN_CONTRACT = new Set(CONTRACT_FIELDS);
-
 /** Whether two plans are the same, or both are missing. */
-export function isSamePlan(a: Plan | null, b: Plan | null): boolean {
+export function isSamePlan(a: PlanInRow | null, b: PlanInRow | null): boolean {
   return PLAN_FIELDS.every(({ name }) => (a?.[name] ?? null) === (b?.[name] ?? null));
 }
 
+/** Whether a row has this plan, in the fields that it can hold. Where a flag can't be null, it is false in place of null. */
+export function isPlanOf(row: PlanInRow, plan: Plan): boolean {
+  return PLAN_FIELDS.every(({ name }) => {
+    const value = plan[name] ?? null;
+    return (
+      row[name] === undefined || row[name] === value || (row[name] === false && value === null)
+    );
+  });
+}
+
 /** Whether a team has a plan now; a team whose plan was cleared has only a status. */
-export function hasPlan(plan: Plan): boolean {
-  const grantsPlan = effectOf(plan.subscriptionStatus) === 'grants';
+export function hasPlan(plan: PlanInRow): boolean {
+  const grantsPlan = effectOf(plan.subscriptionStatus ?? null) === 'grants';
   return (
     grantsPlan ||
-    PLAN_FIELDS.some((field) => isCleared(field) && (plan[field.name] ?? null) !== null)
+    PLAN_FIELDS.some((field) => isCleared(field) && (plan[field.name] ?? false) !== false)
   );
 }
 

@@ -3,7 +3,7 @@
 import { type Command, Option } from 'commander';
 import { type EventRow, type LoggedOutcome, parseLogged } from 'instep-engine/log';
 import type { ApplicationId } from 'instep-engine/postgres';
-import { NO_PLAN, type Plan } from 'instep-engine/rule';
+import { NO_PLAN, type PlanInRow } from 'instep-engine/rule';
 import { counted } from 'instep-engine/runtime';
 import type { Reason } from '../event-log/explain.ts';
 import { reasonText } from '../event-log/reason-text.ts';
@@ -194,7 +194,7 @@ function show(event: EventRow, explained: ExplainedEvent): void {
   const before = plans?.before ?? NO_PLAN;
   const after = plans?.after ?? NO_PLAN;
   const columns: Columns = [['', 'before'.length], ...PLAN_COLUMNS];
-  const line = (name: string, plan: Plan, than: Plan, note = '') =>
+  const line = (name: string, plan: PlanInRow, than: PlanInRow, note = '') =>
     tableLine(columns, [paint('gray', name), ...planCells(plan, than), note]);
   const lines = [
     tableHead(columns),

@@ -3,7 +3,7 @@
 
 import { once } from 'node:events';
 import { stripVTControlCharacters, styleText } from 'node:util';
-import { CONTRACT_FIELDS, type Plan } from 'instep-engine/rule';
+import { CONTRACT_FIELDS, type PlanInRow } from 'instep-engine/rule';
 import { CodedError } from 'instep-engine/runtime';
 
 /** A command has not done what was asked. docs/errors.md has the cause and remedy of each code. */
@@ -167,9 +167,9 @@ export const PLAN_COLUMNS: Columns = [
 ];
 
 /** A team's plan. Values that differ from `before` are marked and colored. */
-export function planCells(plan: Plan, before: Plan): string[] {
+export function planCells(plan: PlanInRow, before: PlanInRow): string[] {
   return CONTRACT_FIELDS.map((field) => {
     const text = plan[field] ?? '-';
-    return plan[field] === before[field] ? text : paint(['bold', 'green'], `${text} *`);
+    return text === (before[field] ?? '-') ? text : paint(['bold', 'green'], `${text} *`);
   });
 }

@@ -10,7 +10,7 @@ import {
   ReconciliationFailed,
   type ReconciliationIssue,
 } from 'instep-engine/repair';
-import { CONTRACT_FIELDS, type Plan } from 'instep-engine/rule';
+import { PLAN_FIELDS, type PlanInRow } from 'instep-engine/rule';
 import { codeOf, counted, countText } from 'instep-engine/runtime';
 import { readApiConfig } from '../config/config.ts';
 import { ADVICE } from '../health/issue-text.ts';
@@ -201,8 +201,12 @@ function describeDifference(difference: Difference): string {
 }
 
 /** The fields that change: `planName Pro → -, subscriptionStatus active → canceled`. */
-function planChanges(is: Plan, shouldBe: Plan): string[] {
-  return CONTRACT_FIELDS.filter((field) => is[field] !== shouldBe[field]).map(
-    (field) => `${field} ${is[field] ?? '-'} → ${shouldBe[field] ?? '-'}`,
+function planChanges(is: PlanInRow, shouldBe: PlanInRow): string[] {
+  const shown = (plan: PlanInRow, { name, type }: (typeof PLAN_FIELDS)[number]) => {
+    const value = plan[name] ?? '-';
+    return type === 'timestamptz' && typeof value === 'number' ? shownTime(value * 1_000) : value;
+  };
+  return PLAN_FIELDS.filter(({ name }) => is[name] !== shouldBe[name]).map(
+    (field) => `${field.name} ${shown(is, field)} → ${shown(shouldBe, field)}`,
   );
 }

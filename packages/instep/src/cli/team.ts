@@ -186,8 +186,8 @@ const TEAMS: RowFormat<NamedTeam> = {
     ['id', 8, ({ id }) => id],
     ['name', 24, ({ name }) => name],
     ['customer', 20, ({ customerId }) => customerId],
-    ['status', 10, ({ plan }) => plan.subscriptionStatus],
-    ['plan', 9, ({ plan }) => plan.planName],
+    ['status', 10, ({ plan }) => plan.subscriptionStatus ?? null],
+    ['plan', 9, ({ plan }) => plan.planName ?? null],
   ],
   data: teamData,
 };

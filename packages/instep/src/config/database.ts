@@ -113,7 +113,7 @@ function table(fields: object) {
   const entries = {
     schema: v.optional(name),
     table: v.optional(name),
-    columns: v.optional(v.record(field, name)),
+    columns: v.optional(v.record(field, v.nullable(name))),
   };
   return v.optional(v.strictObject(entries, 'can have only schema, table and columns'));
 }

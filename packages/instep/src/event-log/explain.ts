@@ -2,20 +2,23 @@
 // team's history and an event's page; reason-text.ts puts the codes into words.
 
 import { type EventRow, type LoggedEvent, parseAgain, parseLogged } from 'instep-engine/log';
-import { type ApplicationId, planFor } from 'instep-engine/postgres';
+import type { ApplicationId, Team } from 'instep-engine/postgres';
 import {
   type CustomerState,
   effectOf,
   fold,
   KnownEvents,
+  NO_PLAN,
   NO_STATE,
   type Outcome,
-  type Plan,
+  type PlanInRow,
   type PlanSelection,
+  partOf,
   type Reported,
   reportedBy,
   type SubscriptionEvent,
   selectedReport,
+  teamPlan,
 } from 'instep-engine/rule';
 import { SNAPSHOT_TYPE } from 'instep-engine/stripe';
 
@@ -80,7 +83,7 @@ export function parseLog<Event extends LoggedEvent>(
 export type LogContext = {
   readonly planSelection: PlanSelection;
   /** The teams that have the customer now. */
-  readonly teamIds: readonly ApplicationId[];
+  readonly teams: readonly Pick<Team, 'id' | 'plan'>[];
   /** The names of products, by id. */
   readonly names: ReadonlyMap<string, string>;
   /** Events received before this time may have been pruned; `null`: none were. */
@@ -88,7 +91,7 @@ export type LogContext = {
 };
 
 /** A team's plan before and after something; `null` where it is not known. */
-export type PlanStep = { readonly before: Plan | null; readonly after: Plan | null };
+export type PlanStep = { readonly before: PlanInRow | null; readonly after: PlanInRow | null };
 
 /** The decision on an event, and its reason. */
 export type Explanation = {
@@ -110,13 +113,15 @@ export function explainLog(
     if (decision?.outcome !== event.outcome) {
       return { reasons: [{ code: 'no-longer-known' }], plans: null };
     }
-    const { planSelection, names } = context;
+    const { planSelection, names, teams } = context;
+    const row = teams[0]?.plan ?? NO_PLAN;
+    const planOf = (state: CustomerState): PlanInRow | null => {
+      const plan = teamPlan(state, planSelection, names);
+      return plan && partOf(plan, row);
+    };
     return {
       reasons: [why(decision, planSelection), ...remarks(decision, context)],
-      plans: {
-        before: planFor(decision.before, planSelection, names),
-        after: planFor(decision.after, planSelection, names),
-      },
+      plans: { before: planOf(decision.before), after: planOf(decision.after) },
     };
   };
 }
@@ -162,10 +167,10 @@ export function whyUnreadable(event: EventRow): Reason {
     : { code: 'unreadable', problem: again?.problem ?? null };
 }
 
-function whyParked({ customerId }: EventRow, { teamIds }: LogContext): Reason {
-  return teamIds.length === 0
+function whyParked({ customerId }: EventRow, { teams }: LogContext): Reason {
+  return teams.length === 0
     ? { code: 'no-team', customerId }
-    : { code: 'team-linked-since', teamIds };
+    : { code: 'team-linked-since', teamIds: teams.map(({ id }) => id) };
 }
 
 function why(decision: RecomputedDecision, planSelection: PlanSelection): Reason {

@@ -193,7 +193,9 @@ async function teamNamed(
       ? named
       : (await findTeams(context, { text }).page({ limit: MAX_CANDIDATES })).teams;
   if (found.length === 0) return { code: 'no-such-team', text };
-  const candidates = found.map(({ id, name, plan }) => ({ id, name, planName: plan.planName }));
+  const candidates = found.map(({ id, name, plan }) => {
+    return { id, name, planName: plan.planName ?? null };
+  });
   return { code: 'several-teams', text, candidates };
 }
 

@@ -2,7 +2,7 @@
 
 import type { ApplicationId, Database, IssueCause, Query } from 'instep-engine/postgres';
 import type { Counts } from 'instep-engine/repair';
-import type { Plan } from 'instep-engine/rule';
+import type { PlanInRow } from 'instep-engine/rule';
 import { InstepError } from 'instep-engine/runtime';
 import type { ReplayOutcomes } from '../event-log/replay.ts';
 import type { Operator } from './context.ts';
@@ -120,12 +120,14 @@ export type ActionResult =
   | { readonly code: 'failed'; readonly error: string };
 
 /** A team that an entered text can mean. */
-export type Candidate = Pick<NamedTeam, 'id' | 'name'> & Pick<Plan, 'planName'>;
+export type Candidate = Pick<NamedTeam, 'id' | 'name'> & {
+  readonly planName: string | null;
+};
 
 /** What a team had and should have had. */
 export type ComparedPlans = {
-  readonly is: Plan;
-  readonly shouldBe: Plan;
+  readonly is: PlanInRow;
+  readonly shouldBe: PlanInRow;
   readonly cause: IssueCause;
 };
 

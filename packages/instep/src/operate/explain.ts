@@ -7,7 +7,6 @@ import {
   type DecidingEvent,
   type Dismissal,
   decidingEventsOf,
-  planFor,
   type Query,
   readDismissals,
   readNewestDismissal,
@@ -20,12 +19,14 @@ import {
   type CustomerState,
   type EventSubscription,
   effectOf,
-  isSamePlan,
-  type Plan,
+  isPlanOf,
+  type PlanInRow,
   type PlanSelection,
+  partOf,
   planWriterOf,
   type SubscriptionEvent,
   selectedReport,
+  teamPlan,
 } from 'instep-engine/rule';
 import { type EventOrigin, originOfBody } from 'instep-engine/stripe';
 import { type Explanation, explainLog, parseLog } from '../event-log/explain.ts';
@@ -72,7 +73,7 @@ export type TeamStatus =
   | ({ readonly kind: 'has plan' } & Decided)
   | ({ readonly kind: 'lost plan' } & Decided)
   /** The row differs from its events: a person or the application has written it. */
-  | { readonly kind: 'changed by hand'; readonly shouldBe: Plan };
+  | { readonly kind: 'changed by hand'; readonly shouldBe: PlanInRow };
 
 type Decided = { readonly deciding: EventSubscription; readonly since: Since };
 
@@ -169,14 +170,15 @@ function statusOf(
 ): TeamStatus {
   if (planWriterOf(team.plan, state) === 'app') return { kind: 'app' };
   if (team.customerId === null) return { kind: 'unlinked' };
-  const shouldBe = planFor(state, planSelection, names);
+  const shouldBe = teamPlan(state, planSelection, names);
   if (deciding === null || shouldBe === null) {
     const last = entries.at(-1)?.subscription;
     return last === undefined ? { kind: 'no events' } : { kind: 'no effect', last };
   }
   // The name can arrive later, or be the application's own.
-  if (!isSamePlan({ ...shouldBe, planName: null }, { ...team.plan, planName: null })) {
-    return { kind: 'changed by hand', shouldBe };
+  const { planName = null } = team.plan;
+  if (!isPlanOf(team.plan, { ...shouldBe, planName })) {
+    return { kind: 'changed by hand', shouldBe: partOf(shouldBe, team.plan) };
   }
   const kind = effectOf(deciding.status) === 'grants' ? 'has plan' : 'lost plan';
   return { kind, deciding, since: sinceOf(team.plan, deciding, entries) };
@@ -203,13 +205,17 @@ function* notesOn(
     yield { kind: 'newest without effect', newest };
   }
   const { providerProductId: productId, planName } = team.plan;
-  if (productId !== null && planName === null) yield { kind: 'unnamed product', productId };
+  if (productId && planName === null) yield { kind: 'unnamed product', productId };
   const parked = entries.filter(({ event }) => event.outcome === 'parked').length;
   if (parked > 0) yield { kind: 'parked', count: parked };
 }
 
 /** Later events can have renewed the plan, so it dates from the first event that gave or cleared it. */
-function sinceOf(plan: Plan, deciding: EventSubscription, entries: readonly HistoryEntry[]): Since {
+function sinceOf(
+  plan: PlanInRow,
+  deciding: EventSubscription,
+  entries: readonly HistoryEntry[],
+): Since {
   let seconds = deciding.createdSeconds;
   let isExact = false;
   for (const { event, subscription, plans } of entries.toReversed()) {
@@ -222,11 +228,12 @@ function sinceOf(plan: Plan, deciding: EventSubscription, entries: readonly Hist
 }
 
 /** Whether both are of the same subscription and product, whatever the status and the name. */
-function isSameEntitlement(a: Plan | null, b: Plan): boolean {
+function isSameEntitlement(plan: PlanInRow | null, row: PlanInRow): boolean {
   return (
-    a !== null &&
-    a.providerSubscriptionId === b.providerSubscriptionId &&
-    a.providerProductId === b.providerProductId
+    plan !== null &&
+    (['providerSubscriptionId', 'providerProductId'] as const).every(
+      (name) => !(name in row) || plan[name] === row[name],
+    )
   );
 }
 
@@ -268,8 +275,7 @@ export async function explainEvent(
   const log = parseLog(around);
   const names = await readNames(query, log);
   const prunedBeforeMs = await readPrunedBefore(query);
-  const teamIds = teams.map(({ id }) => id);
-  const explanation = explainLog(log, { planSelection, teamIds, names, prunedBeforeMs })(event);
+  const explanation = explainLog(log, { planSelection, teams, names, prunedBeforeMs })(event);
   const parsed = log.find((logged) => logged.event.key === event.key)?.parsed ?? null;
   const previous = around.findLast((one) => one.position < position)?.position ?? null;
   const next = around.find((one) => one.position > position)?.position ?? null;

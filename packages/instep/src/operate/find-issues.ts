@@ -13,7 +13,7 @@ import {
   rowsOf,
   type StoredIssue,
 } from 'instep-engine/postgres';
-import type { Plan } from 'instep-engine/rule';
+import type { PlanInRow } from 'instep-engine/rule';
 import { TEAM_KEY } from 'instep-engine/stripe';
 import { type Reason, whyUnreadable } from '../event-log/explain.ts';
 import { type Figures, readFigures } from '../health/figures.ts';
@@ -56,8 +56,8 @@ export type IssueEvidence = {
   readonly [Code in ComparisonIssueCode]: {
     readonly cause: IssueCause;
     /** What the team has and should have; `null` if the issue is about the customer. */
-    readonly is: Plan | null;
-    readonly shouldBe: Plan | null;
+    readonly is: PlanInRow | null;
+    readonly shouldBe: PlanInRow | null;
     /** The constraint that refuses the plan; `null`: unknown, or nothing is refused. */
     readonly refusedBy: string | null;
   };

@@ -20,9 +20,9 @@ import type { OperateContext, PageRequest, Search } from './context.ts';
 import { teamIdsOfEmail } from './members.ts';
 import {
   JOIN_LOST_PLAN,
-  NAMED_TEAM,
   type NamedTeam,
   type NamedTeamRow,
+  namedTeam,
   readNamedTeam,
   readNamedTeamsOf,
   toNamedTeam,
@@ -191,7 +191,7 @@ const listAfter = (tables: ApplicationTables, ofPerson: string) => `
          order by id
          limit ${EXAMINED}
       ), found as (
-        select ${NAMED_TEAM}
+        select ${namedTeam(tables)}
           from examined as teams ${JOIN_LOST_PLAN}
          where ${isMatch(tables)}
          order by id
@@ -215,7 +215,7 @@ const listBefore = (tables: ApplicationTables, ofPerson: string) => `
          order by id desc
          limit ${EXAMINED}
       ), found as (
-        select ${NAMED_TEAM}
+        select ${namedTeam(tables)}
           from examined as teams ${JOIN_LOST_PLAN}
          where ${isMatch(tables)}
          order by id desc

@@ -42,7 +42,7 @@ export {
   GRANTING_STATUSES,
   type Json,
   type JsonObject,
-  type Plan as TeamPlan,
+  type PlanInRow as TeamPlan,
   type PlanSelection,
   STATUSES,
   type Status,

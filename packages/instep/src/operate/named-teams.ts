@@ -7,9 +7,9 @@ import {
   type ApplicationTables,
   idFrom,
   type Query,
-  TEAM_COLUMNS,
   type Team,
   type TeamRow,
+  teamColumns,
 } from 'instep-engine/postgres';
 import { type Mode, mismatchOf, originOfBody, teamNamedIn } from 'instep-engine/stripe';
 
@@ -74,8 +74,8 @@ function teamsWithLostPlans({ teams }: ApplicationTables): string {
 }
 
 /** The columns of a team of `teamsWithLostPlans`. */
-export const NAMED_TEAM = `
-  ${TEAM_COLUMNS},
+export const namedTeam = ({ teams }: ApplicationTables) => `
+  ${teamColumns(teams)},
   name,
   lost_product_id as "lostProductId",
   lost_plan_name as "lostPlanName",
@@ -91,7 +91,7 @@ export function toNamedTeam(row: NamedTeamRow): NamedTeam {
 /** A function that reads teams, in the order of their ids; `condition` is SQL with the value as `$1`. */
 function readerOf<Value>(name: string, condition: (tables: ApplicationTables) => string) {
   const text = (tables: ApplicationTables) => `
-      select ${NAMED_TEAM}
+      select ${namedTeam(tables)}
         from ${teamsWithLostPlans(tables)}
        where ${condition(tables)}
        order by id
@@ -126,7 +126,7 @@ export const readNamedTeamsOf = readerOf<readonly string[]>(
 
 const READ_TEAMS_NAMED_BY = (tables: ApplicationTables) => `
       select asked.text as "askedText",
-             ${NAMED_TEAM}
+             ${namedTeam(tables)}
         from unnest($1::text[]) as asked (text)
         join ${teamsWithLostPlans(tables)} on id = ${idFrom(tables.teams.idType, 'asked.text')}`;
 

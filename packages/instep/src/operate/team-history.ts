@@ -45,9 +45,10 @@ type HistoryRequest = {
 /** The newest events of a team's customer, each with its explanation. */
 export async function readHistory(
   query: Query,
-  { id, customerId }: Pick<NamedTeam, 'id' | 'customerId'>,
+  team: Pick<NamedTeam, 'id' | 'customerId' | 'plan'>,
   { planSelection, before, limit }: HistoryRequest,
 ): Promise<TeamHistory> {
+  const { customerId } = team;
   const prunedBeforeMs = await readPrunedBefore(query);
   if (customerId === null) return { entries: [], before: null, older: new Set(), prunedBeforeMs };
   const range = { after: 0, upTo: before - 1 };
@@ -55,7 +56,7 @@ export async function readHistory(
   const events = await readEvents(query, { customerId }, range, newest);
   const log = parseLog(events.reverse());
   const names = await readNames(query, log);
-  const explain = explainLog(log, { planSelection, teamIds: [id], names, prunedBeforeMs });
+  const explain = explainLog(log, { planSelection, teams: [team], names, prunedBeforeMs });
   const shown = log.slice(-limit);
   return {
     entries: shown.map(({ event, parsed: { subscription } }) => ({

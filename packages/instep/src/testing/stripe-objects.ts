@@ -8,6 +8,10 @@ export type SubscriptionEventFields = {
   /** Default: one for each customer, as tables of apps can require, such as `sub_1` of `cus_1`. */
   readonly subscriptionId?: string | undefined;
   readonly productId?: string | undefined;
+  /** Default: one for each product, such as `price_prod_1`. */
+  readonly priceId?: string | undefined;
+  /** Default: 1. */
+  readonly quantity?: number | undefined;
   /** Default: `active`, or `canceled` for a deletion. */
   readonly status?: string | undefined;
   /** Default: `customer.subscription.updated`, or `.deleted` for the status `canceled`. */
@@ -16,6 +20,10 @@ export type SubscriptionEventFields = {
   readonly createdSeconds?: number | undefined;
   /** Default: derived from the other fields, so the same fields are the same event. */
   readonly eventId?: string | undefined;
+  /** When the billing period ends, in whole seconds since 1970. Default: with the trial, or 30 days after the event. */
+  readonly currentPeriodEndSeconds?: number | undefined;
+  /** Default: `false`. */
+  readonly cancelAtPeriodEnd?: boolean | undefined;
   /** When the trial ends, in whole seconds since 1970. The status does not follow from it. Default: there is no trial. */
   readonly trialEndSeconds?: number | undefined;
   /** The subscription's test clock. Stripe's lists leave it out unless they are asked for the clock or the customer. */
@@ -47,11 +55,13 @@ export function createSubscriptionEvent(
   const { customerId, productId = 'prod_example' } = fields;
   const { subscriptionId = customerId.replace(/^(?:cus_)?/, 'sub_') } = fields;
   const { createdSeconds = Math.floor(now() / 1_000), previousAttributes } = fields;
-  const { trialEndSeconds = null } = fields;
+  const { trialEndSeconds = null, quantity = 1, cancelAtPeriodEnd = false } = fields;
   const status = fields.status ?? (fields.type?.endsWith('.deleted') ? 'canceled' : 'active');
   const isEnded = status === 'canceled';
   const type = fields.type ?? `customer.subscription.${isEnded ? 'deleted' : 'updated'}`;
-  const price = `price_${productId}`;
+  const price = fields.priceId ?? `price_${productId}`;
+  const isTrial = status === 'trialing' && trialEndSeconds !== null;
+  const periodEnd = isTrial ? trialEndSeconds : createdSeconds + PERIOD_SECONDS;
   return {
     id: fields.eventId ?? deriveId({ ...fields, createdSeconds, status, type }),
     object: 'event',
@@ -61,7 +71,7 @@ export function createSubscriptionEvent(
       object: {
         id: subscriptionId,
         object: 'subscription',
-        cancel_at_period_end: false,
+        cancel_at_period_end: cancelAtPeriodEnd,
         canceled_at: isEnded ? createdSeconds : null,
         collection_method: 'charge_automatically',
         created: createdSeconds,
@@ -75,10 +85,7 @@ export function createSubscriptionEvent(
               id: `si_${subscriptionId}`,
               object: 'subscription_item',
               created: createdSeconds,
-              current_period_end:
-                status === 'trialing' && trialEndSeconds !== null
-                  ? trialEndSeconds
-                  : createdSeconds + PERIOD_SECONDS,
+              current_period_end: fields.currentPeriodEndSeconds ?? periodEnd,
               current_period_start: createdSeconds,
               metadata: {},
               plan: {
@@ -89,7 +96,7 @@ export function createSubscriptionEvent(
                 product: productId,
               },
               price: { id: price, object: 'price', active: true, product: productId },
-              quantity: 1,
+              quantity,
               subscription: subscriptionId,
             },
           ],

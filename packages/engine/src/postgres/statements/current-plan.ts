@@ -1,12 +1,13 @@
 // Writes the plan that a team has now, without an event: after a link, and as a repair.
 
-import { isSamePlan, NO_PLAN } from '../../rule/plan.ts';
+import { isPlanOf, NO_PLAN } from '../../rule/plan.ts';
 import type { ActingOperator } from '../../rule/plan-change.ts';
-import { type PlanSelection, selectedReport } from '../../rule/plan-selection.ts';
+import { partOf } from '../../rule/plan-fields.ts';
+import { type PlanSelection, selectedReport, teamPlan } from '../../rule/plan-selection.ts';
 import { planWriterOf } from '../../rule/plan-writer.ts';
 import type { ApplicationId } from '../application.ts';
 import type { Query } from '../database.ts';
-import { planFor, readStates } from './customers.ts';
+import { readStates } from './customers.ts';
 import { lockTeams, lockTeamToLink, notLinked, setCustomer } from './lock-teams.ts';
 import type { ChangedBy } from './plan-changes.ts';
 import { storeNamelessProducts } from './products.ts';
@@ -49,12 +50,14 @@ export async function writeCurrentPlan(
     text: 'delete from instep.findings where team_id = $1 and plan is not null',
     values: [String(id)],
   });
-  const shouldBe = planFor(state, planSelection, known.names) ?? NO_PLAN;
-  if (isSamePlan(plan, shouldBe)) return false;
+  const shouldBe = teamPlan(state, planSelection, known.names) ?? NO_PLAN;
+  if (isPlanOf(plan, shouldBe)) return false;
   // A plan without a subscription is what the former customer has left.
   const ofCustomer = selectedReport(state, planSelection) === null ? formerCustomerId : customerId;
   const team = { id, customerId: ofCustomer, plan };
-  await writePlansThatFit(query, [{ team, shouldBe, changedBy: { cause, operator } }]);
+  await writePlansThatFit(query, [
+    { team, shouldBe: partOf(shouldBe, plan), changedBy: { cause, operator } },
+  ]);
   const { providerProductId, planName } = shouldBe;
   if (providerProductId !== null && planName === null) {
     await storeNamelessProducts(query, [providerProductId]);

@@ -2,9 +2,6 @@
 
 import { type CustomerState, NO_STATE } from '../../rule/customer-state.ts';
 import type { EventSubscription } from '../../rule/event.ts';
-import { contractPlan } from '../../rule/plan.ts';
-import type { Plan } from '../../rule/plan-fields.ts';
-import { type PlanSelection, type ProductNames, teamPlan } from '../../rule/plan-selection.ts';
 import { readState } from '../../rule/state-json.ts';
 import type { Query } from '../database.ts';
 import { readProductNames } from './products.ts';
@@ -35,16 +32,6 @@ export async function readStates(
   const productIds = [...states.values()].flatMap(productsOf);
   const names = productIds.length === 0 ? new Map() : await readProductNames(query, productIds);
   return { of: (customerId) => states.get(customerId ?? '') ?? NO_STATE, names };
-}
-
-/** The plan that a team of the customer should have, with the fields that its row has; `null` when no event has an effect. */
-export function planFor(
-  state: CustomerState,
-  planSelection: PlanSelection,
-  names: ProductNames,
-): Plan | null {
-  const plan = teamPlan(state, planSelection, names);
-  return plan && contractPlan(plan);
 }
 
 /** The event that decides for a subscription, as people see it. */

@@ -1,11 +1,12 @@
 // The table `instep.findings`, with the issues that comparisons have found, plans that the application refuses, and what
 // operators have dismissed. Comparisons and ingest store them; find-issues.ts reads them; every repair asks for dismissals.
 
-import { CONTRACT_FIELDS, type Plan } from '../../rule/plan-fields.ts';
+import type { PlanInRow } from '../../rule/plan-fields.ts';
 import type { ApplicationId } from '../application.ts';
 import type { Query } from '../database.ts';
 import { columnArrays, onlyRow } from '../named-statement.ts';
-import { type ApplicationTables, contractColumn } from '../tables/application-tables.ts';
+import type { ApplicationTables } from '../tables/application-tables.ts';
+import { columnOf, comparable, fieldsOf } from '../teams-table.ts';
 import type { Team } from './teams.ts';
 
 /** Why a team or a customer has an issue. The table `instep.findings` has these in its column `problem`. */
@@ -28,8 +29,8 @@ export type FoundIssue = {
   /** `null` for a customer without a team. */
   readonly teamId: ApplicationId | null;
   /** The plan at the comparison, and the plan that it should be; `null` if the issue is about the customer. */
-  readonly plan: Plan | null;
-  readonly shouldBe: Plan | null;
+  readonly plan: PlanInRow | null;
+  readonly shouldBe: PlanInRow | null;
   /** When it began at the earliest, in seconds since 1970; `null`: unknown. */
   readonly beganSeconds: number | null;
   /** The constraint that refuses the plan; `null`: unknown, or nothing is refused. */
@@ -141,15 +142,19 @@ export type StoredIssue = Required<FoundIssue> & {
   readonly sinceMs: number;
 };
 
-/** SQL for a `Plan`: `jsonb_build_object('subscriptionStatus', teams.subscription_status::text, …)`. */
-const planOf = (row: string) =>
-  `jsonb_build_object(${CONTRACT_FIELDS.map((field) => `'${field}', ${row}.${contractColumn(field)}::text`)})`;
+/** SQL for the plan of a team's row: `jsonb_build_object('subscriptionStatus', teams.subscription_status::text, …)`. */
+function planOf({ table }: ApplicationTables['teams']): string {
+  const pairs = fieldsOf(table).map((field) => {
+    return `'${field.name}', ${comparable(`teams.${columnOf(field)}`, field.type)}`;
+  });
+  return `jsonb_build_object(${pairs.join(', ')})`;
+}
 
 /** The team still has the compared plan, or the customer still has no team. */
 const OPEN = ({ teams }: ApplicationTables) => `
         from instep.findings as found
         left join lateral (
-               select id, ${planOf('teams')} as plan
+               select id, ${planOf(teams)} as plan
                  from ${teams.rows} as teams
                 where provider_customer_id = found.customer_id
                   and (found.team_id = '' or id::text = found.team_id)

@@ -10,9 +10,9 @@ import {
   type LinkedTeam,
   readTeam,
   readTeamsOf,
-  TEAM_COLUMNS,
   type Team,
   type TeamRow,
+  teamColumns,
   toTeam,
 } from './teams.ts';
 
@@ -21,7 +21,7 @@ import {
 // the lock.
 const LOCK_TEAMS = ({ teams }: ApplicationTables) => `
       with locked as (
-        select ${TEAM_COLUMNS}
+        select ${teamColumns(teams)}
           from ${teams.rows} as teams
          where provider_customer_id = any ($1::text[])
          order by id
@@ -56,7 +56,7 @@ export async function lockTeams(
 }
 
 const LOCK_TEAM = ({ teams }: ApplicationTables) => `
-      select ${TEAM_COLUMNS}
+      select ${teamColumns(teams)}
         from ${teams.rows} as teams
        where id = ${idFrom(teams.idType, '$1::text')}`;
 
@@ -102,9 +102,9 @@ const FORGET_ANSWER = `
        where kind = 'first-subscriptions'
          and subject = $1`;
 
-const SET_CUSTOMER = ({ teams: { name, column, idType, setUpdatedAt } }: ApplicationTables) => `
+const SET_CUSTOMER = ({ teams: { name, column, idType, table } }: ApplicationTables) => `
       update ${name}
-         set ${column('providerCustomerId')} = $2${setUpdatedAt}
+         set ${column('providerCustomerId')} = $2${table.updatedAt === null ? '' : `, ${table.updatedAt} = now()`}
        where ${column('id')} = ${idFrom(idType, '$1::text')}
       returning ${column('id')} as id`;
 

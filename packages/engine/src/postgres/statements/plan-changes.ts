@@ -1,12 +1,13 @@
 // The history of the teams' plans, `instep.plan_changes`. teams.ts writes it with the plan.
 
 import type { ActingOperator, ChangeCause } from '../../rule/plan-change.ts';
-import type { Plan } from '../../rule/plan-fields.ts';
+import { PLAN_FIELDS, type Plan } from '../../rule/plan-fields.ts';
 import type { ApplicationId } from '../application.ts';
 import type { Database, Query } from '../database.ts';
 import { onlyRow } from '../named-statement.ts';
 import type { ApplicationTables } from '../tables/application-tables.ts';
 import { idFrom } from '../tables/id-from-text.ts';
+import { columnOf, comparable } from '../teams-table.ts';
 
 /** What changes a plan, for the history of changes. */
 export type ChangedBy = {
@@ -19,10 +20,10 @@ export type ChangedBy = {
 };
 
 /** The plan before and after a change. */
-const BEFORE =
-  'subscription_status_before, plan_name_before, provider_product_id_before, provider_subscription_id_before';
-const AFTER =
-  'subscription_status_after, plan_name_after, provider_product_id_after, provider_subscription_id_after';
+const columnsOf = (when: 'before' | 'after') =>
+  PLAN_FIELDS.map((field) => `${columnOf(field)}_${when}`).join(', ');
+const BEFORE = columnsOf('before');
+const AFTER = columnsOf('after');
 
 const COLUMNS = `team_id, customer_id, cause, event_id, event_created_at, operator, action_id, ${BEFORE}, ${AFTER}`;
 
@@ -57,14 +58,19 @@ export type PlanChange = {
   readonly after: Plan | null;
 };
 
+/** SQL for a `Plan` of these columns: a field that is not the contract's is there if it has a value. */
+function planJson(column: (name: string) => string): string {
+  const pairs = (isRequired: boolean) =>
+    PLAN_FIELDS.filter((field) => field.isRequired === isRequired).map((field) => {
+      return `'${field.name}', ${comparable(column(columnOf(field)), field.type)}`;
+    });
+  return `jsonb_build_object(${pairs(true)}) || jsonb_strip_nulls(jsonb_build_object(${pairs(false)}))`;
+}
+
 const planOf = (when: 'before' | 'after') => `
              case
-               when num_nonnulls(${when === 'before' ? BEFORE : AFTER}) > 0 then jsonb_build_object(
-                 'subscriptionStatus', subscription_status_${when},
-                 'planName', plan_name_${when},
-                 'providerProductId', provider_product_id_${when},
-                 'providerSubscriptionId', provider_subscription_id_${when}
-               )
+               when num_nonnulls(${when === 'before' ? BEFORE : AFTER}) > 0
+                 then ${planJson((column) => `${column}_${when}`)}
              end as ${when}`;
 
 /** The columns of a `PlanChange`, from `change`. */
@@ -142,9 +148,7 @@ export async function readNewestChange(query: Query): Promise<number> {
 }
 
 /** A team's plan now, in the order of `AFTER`. */
-const TEAM_PLAN = `
-               team.subscription_status::text, team.plan_name::text,
-               team.provider_product_id::text, team.provider_subscription_id::text`;
+const TEAM_PLAN = PLAN_FIELDS.map((field) => `team.${columnOf(field)}::${field.type}`).join(', ');
 
 /** The teams of `$1` that have another plan than the history says. */
 const FROM_DIFFERING_TEAMS = ({ teams: { rows, idType } }: ApplicationTables) => `

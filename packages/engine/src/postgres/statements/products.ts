@@ -7,7 +7,8 @@ import { isUntranslatable } from '../errors.ts';
 import { type Examined, examineTeams } from '../examine.ts';
 import type { ApplicationTables } from '../tables/application-tables.ts';
 import { idFrom } from '../tables/id-from-text.ts';
-import { TEAM_COLUMNS, type TeamRow, toTeam, writePlans } from './teams.ts';
+import { keepsPlanName } from '../teams-table.ts';
+import { type TeamRow, teamColumns, toTeam, writePlans } from './teams.ts';
 
 /** The known names of these products. */
 export async function readProductNames(
@@ -101,11 +102,11 @@ export async function readUnappliedNames(query: Query): Promise<UnappliedName[]>
 }
 
 /** In a column that can't be null, the name of another plan can have stayed, which the customer's row lacks. */
-const needsName = ({ teams: { keepsPlanName } }: ApplicationTables) => `
+const needsName = ({ teams: { table } }: ApplicationTables) => `
   teams.provider_product_id = product.product_id
   and (teams.plan_name is null
        or teams.plan_name = any (product.former_names)
-       ${keepsPlanName ? `or teams.plan_name <> product.name and ${IS_NAMELESS}` : ''})`;
+       ${keepsPlanName(table) ? `or teams.plan_name <> product.name and ${IS_NAMELESS}` : ''})`;
 
 const IS_NAMELESS = `exists (
          select
@@ -137,7 +138,7 @@ export async function readTeamsToName(
 }
 
 const LOCK_TEAM_TO_NAME = (tables: ApplicationTables) => `
-      select ${TEAM_COLUMNS}, product.name as "productName"
+      select ${teamColumns(tables.teams)}, product.name as "productName"
         from instep.products as product
         join ${tables.teams.rows} as teams on ${needsName(tables)}
        where product.product_id = $1

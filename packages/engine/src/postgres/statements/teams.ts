@@ -2,35 +2,41 @@
 // `teams.rows` is the app's table with the contract's names for its columns (tables/application-tables.ts), and `rowsAs`
 // makes rows of the parameters, one or many (statement.ts).
 
-import type { Plan } from '../../rule/plan-fields.ts';
+import { PLAN_FIELDS, type PlanInRow } from '../../rule/plan-fields.ts';
 import type { ApplicationId } from '../application.ts';
 import { type Query, unlessRefused } from '../database.ts';
 import { type Examined, examineTeams } from '../examine.ts';
 import { onlyRow, parametersOf, rowsAs, textsByRowCount } from '../named-statement.ts';
 import type { ApplicationTables } from '../tables/application-tables.ts';
 import { idFrom } from '../tables/id-from-text.ts';
-import { nameOfPlan } from '../teams-table.ts';
+import {
+  assigned,
+  columnOf,
+  comparable,
+  fieldsOf,
+  teamField,
+  valueInTeam,
+} from '../teams-table.ts';
 import { type ChangedBy, IS_CHANGE, recordChanges } from './plan-changes.ts';
 
 /** A team as Instep sees it: its customer and its plan. */
 export type Team = {
   readonly id: ApplicationId;
   readonly customerId: string | null;
-  readonly plan: Plan;
+  readonly plan: PlanInRow;
 };
 
 export type LinkedTeam = Team & { readonly customerId: string };
 
-/** A team's columns of `rows`, under the contract's names. */
-export const TEAM_COLUMNS = `
-  id,
-  provider_customer_id as "customerId",
-  provider_subscription_id as "providerSubscriptionId",
-  provider_product_id as "providerProductId",
-  plan_name as "planName",
-  subscription_status as "subscriptionStatus"`;
+/** A team's columns of `rows`, under the contract's names: of its plan, those that the table has. Times are in seconds. */
+export function teamColumns({ table }: ApplicationTables['teams']): string {
+  const plan = fieldsOf(table).map((field) => {
+    return `${comparable(columnOf(field), field.type)} as "${field.name}"`;
+  });
+  return ['id', 'provider_customer_id as "customerId"', ...plan].join(', ');
+}
 
-export type TeamRow<CustomerId = string | null> = Plan & {
+export type TeamRow<CustomerId = string | null> = PlanInRow & {
   readonly id: ApplicationId;
   readonly customerId: CustomerId;
 };
@@ -38,22 +44,22 @@ export type TeamRow<CustomerId = string | null> = Plan & {
 /** A plan to write to a team, which is as it was read under its lock. */
 export type PlanWrite<OfTeam extends Team = Team> = {
   readonly team: OfTeam;
-  readonly shouldBe: Plan;
+  readonly shouldBe: PlanInRow;
   readonly changedBy: ChangedBy;
 };
 
+const seconds = (type: string) => (type === 'timestamptz' ? 'bigint' : type);
+
 /** The parameters of `writePlans`: the plan that a team gets, the one that it has (`…_before`), and why it changes. */
-const WRITE_COLUMNS = {
+const WRITE_COLUMNS: Readonly<Record<string, string>> = {
   team_id: 'text',
   customer_id: 'text',
-  subscription_status: 'text',
-  subscription_status_before: 'text',
-  plan_name: 'text',
-  plan_name_before: 'text',
-  provider_product_id: 'text',
-  provider_product_id_before: 'text',
-  provider_subscription_id: 'text',
-  provider_subscription_id_before: 'text',
+  ...Object.fromEntries(
+    PLAN_FIELDS.flatMap((field) => [
+      [columnOf(field), seconds(field.type)],
+      [`${columnOf(field)}_before`, seconds(field.type)],
+    ]),
+  ),
   cause: 'text',
   event_id: 'text',
   event_created_seconds: 'bigint',
@@ -61,20 +67,15 @@ const WRITE_COLUMNS = {
   action_id: 'bigint',
 };
 
-type WriteRow = Record<keyof typeof WRITE_COLUMNS, unknown>;
-
-function rowOf({ team, shouldBe, changedBy }: PlanWrite, isNamed: boolean): WriteRow {
+function rowOf({ team, shouldBe, changedBy }: PlanWrite, isNamed: boolean) {
+  const plan = PLAN_FIELDS.flatMap((field) => [
+    [columnOf(field), field.name === 'planName' && !isNamed ? null : shouldBe[field.name]],
+    [`${columnOf(field)}_before`, team.plan[field.name]],
+  ]);
   return {
     team_id: team.id,
     customer_id: team.customerId,
-    subscription_status: shouldBe.subscriptionStatus,
-    subscription_status_before: team.plan.subscriptionStatus,
-    plan_name: isNamed ? shouldBe.planName : null,
-    plan_name_before: team.plan.planName,
-    provider_product_id: shouldBe.providerProductId,
-    provider_product_id_before: team.plan.providerProductId,
-    provider_subscription_id: shouldBe.providerSubscriptionId,
-    provider_subscription_id_before: team.plan.providerSubscriptionId,
+    ...Object.fromEntries(plan),
     cause: changedBy.cause,
     event_id: changedBy.eventId,
     event_created_seconds: changedBy.eventCreatedSeconds,
@@ -83,59 +84,59 @@ function rowOf({ team, shouldBe, changedBy }: PlanWrite, isNamed: boolean): Writ
   };
 }
 
-// A trigger that returns null, a policy or a view can skip the update of a row without an error, and a trigger can change
-// its values. The commit is sent together with this statement, so only the statement itself can prevent it. The
-// application can shorten a name, so names are not compared. What a trigger does after the update is not seen.
-const IS_WRITTEN = `
-                        written.id is not null
-                        and written.subscription_status_after is not distinct from plan.subscription_status
-                        and written.provider_product_id_after is not distinct from plan.provider_product_id
-                        and written.provider_subscription_id_after is not distinct from plan.provider_subscription_id`;
-
-const writtenName = ({ keepsPlanName, column }: ApplicationTables['teams']) =>
-  keepsPlanName ? `coalesce(plan.plan_name, team.${column('planName')})` : 'plan.plan_name';
-
-const nameIn = ({ keepsPlanName, column }: ApplicationTables['teams']) =>
-  keepsPlanName ? nameOfPlan((field) => `team.${column(field)}`) : `team.${column('planName')}`;
-
 /** Updates the teams, records their changes, and fails if one does not have its plan. */
-const WRITE_PLANS = textsByRowCount((count) => ({ teams }: ApplicationTables) => {
-  const { name, column, idType, setUpdatedAt } = teams;
-  return `
+const WRITE_PLANS = textsByRowCount(
+  (count) =>
+    ({ teams: { table, idType } }: ApplicationTables) => {
+      const fields = fieldsOf(table).map((field) => {
+        const column = columnOf(field);
+        const parameter = (name: string) =>
+          field.type === 'timestamptz' ? `to_timestamp(plan.${name})` : `plan.${name}`;
+        const value = parameter(column);
+        return {
+          before: `${parameter(`${column}_before`)} as ${column}_before`,
+          assigned: assigned(table, field, value),
+          returned: `${teamField(table, field)}::${field.type} as ${column}_after`,
+          after: `written.${column}_after`,
+          // A trigger that returns null, a policy or a view can skip the update of a row without an error, and a trigger can
+          // change its values. The commit is sent together with this statement, so only the statement itself can prevent it.
+          // The application can shorten a name, so names are not compared. What a trigger does after the update is not seen.
+          isWritten:
+            field.name === 'planName'
+              ? []
+              : `written.${column}_after is not distinct from ${valueInTeam(table, field, value)}`,
+        };
+      });
+      const others = PLAN_FIELDS.filter(({ name }) => !table.plan.has(name)).flatMap((field) =>
+        ['before', 'after'].map((when) => `null::${field.type} as ${columnOf(field)}_${when}`),
+      );
+      const touched = table.updatedAt === null ? [] : `${table.updatedAt} = now()`;
+      return `
       with plan as ${count === 'one' ? 'not materialized' : 'materialized'} (
         select *
           from ${rowsAs('plan', { ...WRITE_COLUMNS, team_id: idType }, count)}
       ),
       written as (
-        update ${name} as team
-           set ${column('subscriptionStatus')} = plan.subscription_status,
-               ${column('planName')} = ${writtenName(teams)},
-               ${column('providerProductId')} = plan.provider_product_id,
-               ${column('providerSubscriptionId')} = plan.provider_subscription_id
-               ${setUpdatedAt}
+        update ${table.name} as teams
+           set ${[...fields.map(({ assigned }) => assigned), touched].flat().join(',\n               ')}
           from plan
-         where team.${column('id')} = plan.team_id
-        returning team.${column('id')} as id,
-                  team.${column('subscriptionStatus')}::text as subscription_status_after,
-                  ${nameIn(teams)}::text as plan_name_after,
-                  team.${column('providerProductId')}::text as provider_product_id_after,
-                  team.${column('providerSubscriptionId')}::text as provider_subscription_id_after
+         where teams.${table.id.column} = plan.team_id
+        returning teams.${table.id.column} as id,
+                  ${fields.map(({ returned }) => returned).join(',\n                  ')}
       )
       ${recordChanges(
         `(
                  select plan.team_id::text as team_id, plan.customer_id, plan.cause, plan.event_id,
                         to_timestamp(plan.event_created_seconds) as event_created_at, plan.operator, plan.action_id,
-                        plan.subscription_status_before, written.subscription_status_after,
-                        plan.plan_name_before, written.plan_name_after,
-                        plan.provider_product_id_before, written.provider_product_id_after,
-                        plan.provider_subscription_id_before, written.provider_subscription_id_after,
-                        ${IS_WRITTEN} as is_written
+                        ${[...fields.flatMap(({ before, after }) => [before, after]), ...others].join(',\n                        ')},
+                        ${['written.id is not null', ...fields.flatMap(({ isWritten }) => isWritten)].join('\n                        and ')} as is_written
                    from plan
                    left join written on written.id = plan.team_id
                ) as change`,
         `case when is_written then ${IS_CHANGE} else instep.refuse_unwritten_plan() end`,
       )}`;
-});
+    },
+);
 
 /**
  * Writes the plans of teams that are locked, with or without names, and records what changes. Other columns are the app's.
@@ -168,13 +169,10 @@ export async function readEmptyTeams(
 ): Promise<Examined<string>> {
   const { found, examinedTo } = await examineTeams<{ customerId: string }>(query, {
     name: 'read_empty_teams',
-    found: () => `found as (
+    found: ({ teams }) => `found as (
         select provider_customer_id as "customerId"
           from examined
-         where subscription_status is null
-           and plan_name is null
-           and provider_product_id is null
-           and provider_subscription_id is null
+         where ${fieldsOf(teams.table).map(isEmpty).join('\n           and ')}
            and exists (
                  select
                    from instep.customers
@@ -188,6 +186,12 @@ export async function readEmptyTeams(
     afterId,
   });
   return { found: found.map(({ customerId }) => customerId), examinedTo };
+}
+
+/** SQL. Where a flag can't be null, it is false. */
+function isEmpty(field: (typeof PLAN_FIELDS)[number]): string {
+  const column = columnOf(field);
+  return field.type === 'boolean' ? `${column} is not true` : `${column} is null`;
 }
 
 /** Which teams or customers a job reads next, of those that it has to repair. */
@@ -206,8 +210,8 @@ export async function readLinkedTeams(
 ): Promise<Examined<LinkedTeam>> {
   const { found, examinedTo } = await examineTeams<TeamRow<string>>(query, {
     name: 'read_linked_teams',
-    found: () => `found as (
-        select ${TEAM_COLUMNS}
+    found: ({ teams }) => `found as (
+        select ${teamColumns(teams)}
           from examined
          where provider_customer_id is not null
       )`,
@@ -217,7 +221,7 @@ export async function readLinkedTeams(
 }
 
 const READ_TEAMS_OF = ({ teams }: ApplicationTables) => `
-      select ${TEAM_COLUMNS}
+      select ${teamColumns(teams)}
         from ${teams.rows} as teams
        where provider_customer_id = any ($1::text[])
        order by id`;
@@ -236,7 +240,7 @@ export async function readTeamsOf(
 }
 
 const READ_TEAM = ({ teams }: ApplicationTables) => `
-      select ${TEAM_COLUMNS}
+      select ${teamColumns(teams)}
         from ${teams.rows} as teams
        where id = ${idFrom(teams.idType, '$1::text')}`;
 
@@ -286,7 +290,7 @@ export async function addTeam(
   return row.id;
 }
 
-/** The team of a row with the columns of `TEAM_COLUMNS`. */
+/** The team of a row with the columns of `teamColumns`. */
 export function toTeam<CustomerId>({ id, customerId, ...plan }: TeamRow<CustomerId>) {
   return { id, customerId, plan };
 }

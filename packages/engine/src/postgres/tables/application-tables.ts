@@ -1,19 +1,13 @@
 // The names of the app's tables and columns, as statements use them and as apps declare them.
 
+import type { PlanFieldName } from '../../rule/plan-fields.ts';
 import type { User } from '../application.ts';
+import type { TeamsTable } from '../teams-table.ts';
 
 export type UserField = keyof User;
 
-/** The contract's fields of a team, and two that a table can lack. */
-export type TeamField =
-  | 'id'
-  | 'providerCustomerId'
-  | 'providerSubscriptionId'
-  | 'providerProductId'
-  | 'planName'
-  | 'subscriptionStatus'
-  | 'name'
-  | 'updatedAt';
+/** The fields of a team. A table can lack its name, the time of its last update, and most fields of its plan. */
+export type TeamField = 'id' | 'providerCustomerId' | PlanFieldName | 'name' | 'updatedAt';
 
 /** The fields of a row that says which user belongs to which team. */
 export type MemberField = 'userId' | 'teamId';
@@ -42,10 +36,8 @@ export type ApplicationTables = {
   readonly teams: ApplicationTable<TeamField> & {
     /** Whether teams have a name that this role can read. */
     readonly hasNames: boolean;
-    /** The assignment that every update of a team adds, with a leading comma; empty if the column is missing. */
-    readonly setUpdatedAt: string;
-    /** Whether the column of the plan's name can't be null, so that a name stays in a row whose plan is cleared. */
-    readonly keepsPlanName: boolean;
+    /** The table as the engine names it: the same object as long as the tables are the same. */
+    readonly table: TeamsTable;
   };
   /** Which users belong to which teams, for people who search; `null`: no such table was recognized. */
   readonly members: Pick<ApplicationTable<MemberField>, 'rows'> | null;
@@ -55,8 +47,8 @@ export type ApplicationTables = {
 export type DeclaredTable<Field extends string> = {
   readonly schema?: string | undefined;
   readonly table?: string | undefined;
-  /** Columns by the contract's name for the field, such as `passwordHash`. */
-  readonly columns?: Partial<Readonly<Record<Field, string | undefined>>> | undefined;
+  /** Columns by the contract's name for the field, such as `passwordHash`. `null`: no column is this field. */
+  readonly columns?: Partial<Readonly<Record<Field, string | null | undefined>>> | undefined;
 };
 
 /** The application's own names for its tables and columns. */
@@ -72,10 +64,12 @@ export type WantedTables = DeclaredTables & {
   readonly profile?: 'full' | 'without password' | 'off' | undefined;
   /** Whether only tables with the usual or declared names count. */
   readonly areNamesKnown?: boolean;
+  /** The fields of a plan that the table must have. */
+  readonly planFields?: readonly string[];
 };
 
-/** The content of a column. A `label` is text or a value of an enumeration. */
-export type ColumnContent = 'id' | 'text' | 'label' | 'time';
+/** The content of a column. A `label` is text or a value of an enumeration, a `moment` a time or its seconds since 1970. */
+export type ColumnContent = 'id' | 'text' | 'label' | 'time' | 'number' | 'flag' | 'moment';
 
 /** The fields of each table, each with its content. */
 export const FIELDS = {
@@ -95,7 +89,12 @@ export const FIELDS = {
     providerSubscriptionId: 'text',
     providerProductId: 'text',
     planName: 'text',
-    subscriptionStatus: 'text',
+    subscriptionStatus: 'label',
+    priceId: 'text',
+    quantity: 'number',
+    currentPeriodEndsAt: 'moment',
+    cancelAtPeriodEnd: 'flag',
+    trialEndsAt: 'moment',
     name: 'label',
     updatedAt: 'time',
   } satisfies Record<TeamField, ColumnContent>,

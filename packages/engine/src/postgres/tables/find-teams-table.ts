@@ -25,7 +25,7 @@ export async function findTeamsTables(
   declared: DeclaredTable<TeamField> = {},
 ): Promise<TeamsCandidate[]> {
   const named = declared.columns?.providerCustomerId;
-  const possible = named === undefined ? [...names, ...VAGUE_NAMES] : [named];
+  const possible = typeof named === 'string' ? [named] : [...names, ...VAGUE_NAMES];
   const rows = await query<TeamsCandidate & { values: string }>({
     name: 'find_teams_tables',
     text: `
@@ -62,7 +62,7 @@ export async function findTeamsTables(
                   and plan.attname ~* 'plan|product|price|period|status'
              )
        order by nspname, relname, array_position($1::text[], attname::text)`,
-    values: [possible, named === undefined ? VAGUE_NAMES : [], declared.schema ?? null],
+    values: [possible, typeof named === 'string' ? [] : VAGUE_NAMES, declared.schema ?? null],
   });
   const found = new Map<string, TeamsCandidate>();
   for (const { values, ...candidate } of rows) {

@@ -1,6 +1,6 @@
 // Which privileges and policies Instep needs on the app's tables: for the start, the doctor and `instep tables`.
 
-import { CONTRACT_FIELDS } from '../../rule/plan-fields.ts';
+import { PLAN_FIELDS } from '../../rule/plan-fields.ts';
 import { columnArrays, type Query } from '../named-statement.ts';
 import type { RecognizedColumn, RecognizedTable } from './recognized-tables.ts';
 
@@ -33,7 +33,7 @@ export function neededPrivileges(
   ];
 }
 
-const WRITTEN: readonly string[] = [...CONTRACT_FIELDS, 'updatedAt'];
+const WRITTEN: readonly string[] = [...PLAN_FIELDS.map(({ name }) => name), 'updatedAt'];
 
 function isWritten({ field, column }: RecognizedColumn, { linksTeams }: TableUse): boolean {
   const isLink = linksTeams && field === 'providerCustomerId';

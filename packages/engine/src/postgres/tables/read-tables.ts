@@ -23,6 +23,8 @@ export type Column = {
   /** Whether it can be updated at all: neither generated nor computed by a view. */
   readonly isUpdatable: boolean;
   readonly isNullable: boolean;
+  /** The values of an enumeration; `null`: it is none. */
+  readonly labels: readonly string[] | null;
 };
 
 /** A table or view as PostgreSQL describes it. */
@@ -72,6 +74,7 @@ export async function readTables(
                         'canRead', has_column_privilege(attrelid, attnum, 'select'),
                         'canWrite', has_column_privilege(attrelid, attnum, 'update'),
                         'isNullable', not (attnotnull or typnotnull),
+                        'labels', (select json_agg(enumlabel) from pg_enum where enumtypid = atttypid),
                         'isUpdatable', case
                                          when relkind in ('r', 'p') then attgenerated = ''
                                          -- It locks the relation, so a locked table is not asked.

@@ -1,7 +1,8 @@
 // Finds the app's tables in PostgreSQL's catalog. database.ts looks them up when a statement needs them; connect.ts,
 // the doctor and `instep tables` also look at what does not fit.
 
-import { CONTRACT_FIELDS } from '../../rule/plan-fields.ts';
+import { PLAN_FIELDS, type PlanFieldName } from '../../rule/plan-fields.ts';
+import { effectOf, STATUSES } from '../../rule/status.ts';
 import { InstepError } from '../../runtime/errors.ts';
 import type { Query } from '../named-statement.ts';
 import {
@@ -14,7 +15,7 @@ import {
   type WantedTables,
 } from './application-tables.ts';
 import { declarationOf, findTeamsTables, type TeamsCandidate } from './find-teams-table.ts';
-import { readTables, type Table } from './read-tables.ts';
+import { type Column, readTables, type Table } from './read-tables.ts';
 import {
   columnOf,
   dropNotNull,
@@ -22,11 +23,9 @@ import {
   type RecognizedColumn,
   type RecognizedTable,
   tableOf,
-  updatedAtAssignment,
+  teamRows,
+  teamsTableOf,
 } from './recognized-tables.ts';
-
-/** Teams can lack these, or have something else under their names. */
-const OPTIONAL_TEAM_FIELDS: readonly string[] = ['name', 'updatedAt'];
 
 /** Users can lack these, because the profile has a value for each (docs/contract.md, section 2). */
 const DEFAULTED_USER_FIELDS: readonly string[] = [
@@ -43,6 +42,12 @@ const COLUMN_TYPES: Readonly<Record<ColumnContent, { name: string; fits: RegExp 
   text: { name: 'text', fits: /^S / },
   label: { name: 'text', fits: /^[SE] / },
   time: { name: 'timestamptz', fits: /^D timestamp/ },
+  number: { name: 'integer', fits: /^N (?:smallint|integer|bigint)$/ },
+  flag: { name: 'boolean', fits: /^B boolean$/ },
+  moment: {
+    name: 'timestamptz, or bigint for seconds',
+    fits: /^(?:D timestamp.*|N (?:integer|bigint))$/,
+  },
 };
 
 const withStripe = (field: string) => field.replace(/^provider/, 'stripe');
@@ -58,10 +63,22 @@ const CONVENTIONS: readonly ((field: string) => string)[] = [
   withStripe,
 ];
 
+/** How applications call fields otherwise. Not `plan` and `status`, which hold the application's own words in most. */
+const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
+  subscriptionStatus: ['stripeSubscriptionStatus', 'stripeStatus'],
+  priceId: ['stripePriceId', 'providerPriceId'],
+  quantity: ['stripeQuantity'],
+  currentPeriodEndsAt: ['currentPeriodEnd', 'stripeCurrentPeriodEnd', 'periodEnd'],
+  cancelAtPeriodEnd: ['stripeCancelAtPeriodEnd'],
+  trialEndsAt: ['trialEnd', 'stripeTrialEnd'],
+};
+
 /** The names that a field's column can have, the contract's first. */
 function columnNames(field: string): string[] {
-  return [...new Set(CONVENTIONS.map((nameOf) => nameOf(field)))];
+  return [...new Set([field, ...(OTHER_NAMES[field] ?? [])].flatMap(namesOf))];
 }
+
+const namesOf = (field: string) => CONVENTIONS.map((nameOf) => nameOf(field));
 
 /** The names of missing columns, in the convention that most of the table's columns follow. */
 function conventionOf(fields: readonly string[], present: ReadonlySet<string>) {
@@ -91,10 +108,20 @@ const CREATE_TABLE =
 const ALTER_COLUMNS =
   'add or alter the columns, or set INSTEP_TABLES to the names that they have (docs/configuration.md)';
 
-/** A canceled plan sets these to null. */
-const CLEARED_FIELDS: readonly string[] = ['providerSubscriptionId', 'providerProductId'];
+const PLAN_FIELD_OF = new Map<string, (typeof PLAN_FIELDS)[number]>(
+  PLAN_FIELDS.map((field) => [field.name, field]),
+);
 
-const isPlanField = (field: string) => CONTRACT_FIELDS.some((one) => one === field);
+/** At least one of these tells which plan a team has. */
+const DECISIVE: readonly string[] = [
+  'subscriptionStatus',
+  'providerProductId',
+  'planName',
+  'priceId',
+] satisfies PlanFieldName[];
+
+/** The statuses that are written. */
+const WRITTEN_STATUSES = Object.keys(STATUSES).filter((status) => effectOf(status) !== 'none');
 
 /** The recognized tables of the application; `null` for a missing table. */
 export type Recognition = {
@@ -104,7 +131,10 @@ export type Recognition = {
   readonly members: ApplicationTables['members'];
   /** The error to throw, with its remedy; `null` when Instep can use the tables. */
   readonly unfit: ApplicationTablesUnfit | null;
-  /** How to find the same tables again: the table of teams that was found by its columns counts as declared. */
+  /**
+   * How to find the same tables again: the table of teams that was found by its columns counts as declared, and it still
+   * has to have the fields that it has now.
+   */
   readonly sameTables: WantedTables;
 };
 
@@ -119,12 +149,15 @@ export async function recognizeTables(query: Query, wanted: WantedTables): Promi
   if (only !== undefined && candidates.length === 1) {
     return await recognizeTables(query, { ...wanted, teams: declarationOf(only, wanted.teams) });
   }
+  const { planFields = [] } = wanted;
   const canLack = {
     users: [
       ...DEFAULTED_USER_FIELDS,
       ...(wanted.profile === 'without password' ? ['passwordHash'] : []),
     ],
-    teams: OPTIONAL_TEAM_FIELDS,
+    teams: ['name', 'updatedAt', ...PLAN_FIELD_OF.keys()].filter(
+      (one) => !planFields.includes(one),
+    ),
     members: [],
   };
   const recognized = (entity: Entity) => {
@@ -133,7 +166,11 @@ export async function recognizeTables(query: Query, wanted: WantedTables): Promi
     return recognizeTable(entity, table, canLack[entity], wanted[entity]);
   };
   const found = { users: recognized('users'), teams: recognized('teams') };
-  const sameTables = { ...wanted, areNamesKnown: true };
+  const sameTables = {
+    ...wanted,
+    areNamesKnown: true,
+    planFields: found.teams === null ? planFields : writtenFields(found.teams),
+  };
   const all = { ...found, members: membersOf(recognized('members')), sameTables };
   if (candidates.length > 1) {
     return { ...all, teams: null, unfit: severalTeams(candidates, wanted) };
@@ -149,7 +186,9 @@ async function otherTeamsTables(
 ): Promise<readonly TeamsCandidate[]> {
   const names = columnNames('providerCustomerId');
   const named = declared?.columns?.providerCustomerId;
-  const isUsual = (named === undefined ? names : [named]).some((name) => usual?.columns.has(name));
+  const isUsual = (typeof named === 'string' ? [named] : names).some((name) =>
+    usual?.columns.has(name),
+  );
   return areNamesKnown || declared?.table !== undefined || isUsual
     ? []
     : await findTeamsTables(query, names, declared);
@@ -182,36 +221,58 @@ function recognizeTable(
   declared: DeclaredTable<string> = {},
 ): RecognizedTable {
   const fields: [string, ColumnContent][] = Object.entries(FIELDS[entity]);
-  const names = fields.map(([field]) => field);
-  const nameOf = conventionOf(names, new Set(table.columns.keys()));
-  const columns = fields.map(([field, kind]) => {
+  const nameOf = conventionOf(
+    fields.map(([field]) => field),
+    new Set(table.columns.keys()),
+  );
+  const columns = fields.map(([field, content]) => {
     const declaredName = declared.columns?.[field];
-    const possible = declaredName === undefined ? columnNames(field) : [declaredName];
-    const name = possible.find((one) => table.columns.has(one)) ?? declaredName ?? nameOf(field);
-    const column = table.columns.get(name) ?? null;
-    // A user's column that exists is read: of another type, it could hide who is deleted.
-    const isOptional = canLack.includes(field) && (entity === 'teams' || column === null);
-    const { name: expectedType, fits } = COLUMN_TYPES[kind];
-    const isFit = column !== null && fits.test(`${column.category} ${column.type}`);
-    const isNeeded = !isOptional || declaredName !== undefined;
+    const possible = typeof declaredName === 'string' ? [declaredName] : columnNames(field);
+    const present =
+      declaredName === null ? [] : possible.flatMap((one) => table.columns.get(one) ?? []);
+    const { name: expectedType, fits } = COLUMN_TYPES[content];
+    const fitting = present.find(({ category, type }) => fits.test(`${category} ${type}`));
+    const named = fitting ?? present[0] ?? null;
+    // A user's column that exists is read: of another type, it could hide who is deleted. So is one of the contract's plan.
+    const mustFit = entity === 'users' || PLAN_FIELD_OF.get(field)?.isRequired === true;
+    const isNeeded =
+      typeof declaredName === 'string' || !canLack.includes(field) || (mustFit && named !== null);
+    const column = isNeeded ? named : (fitting ?? null);
+    const name = column?.name ?? declaredName ?? nameOf(field);
     const place = `${table.name}.${name}`;
     let problem: string | null = null;
-    if (column === null && isNeeded) problem = `${place} (${expectedType}) is missing`;
-    else if (!isFit && isNeeded) problem = `${place} is ${column?.type}, not ${expectedType}`;
-    else if (isPlanField(field) && !column?.isUpdatable) problem = `${place} can't be updated`;
-    else if (column?.isNullable === false && CLEARED_FIELDS.includes(field)) {
-      problem = `${place} can't be null, so a canceled plan stays: ${dropNotNull(table, column)}`;
-    }
-    return {
-      field,
-      name,
-      column: isFit || !isOptional ? column : null,
-      isOptional,
-      problem,
-    };
+    if (isNeeded && column === null) problem = `${place} (${expectedType}) is missing`;
+    else if (isNeeded && fitting === undefined) {
+      problem = `${place} is ${column?.type}, not ${expectedType}`;
+    } else if (column !== null && entity === 'teams')
+      problem = whyNotWritable(table, field, column);
+    const isWritten = column !== null && PLAN_FIELD_OF.has(field);
+    return { field, name, column, isOptional: !isNeeded && !isWritten, problem };
   });
   return { entity, table, columns: entity === 'teams' ? withSharedColumns(columns) : columns };
 }
+
+/** Why a field of a plan can't be written to a column of its type. */
+function whyNotWritable(table: Table, field: string, column: Column): string | null {
+  const planField = PLAN_FIELD_OF.get(field);
+  if (planField === undefined) return null;
+  const place = `${table.name}.${column.name}`;
+  if (!column.isUpdatable) return `${place} can't be updated`;
+  const missing = WRITTEN_STATUSES.find((status) => column.labels?.includes(status) === false);
+  if (missing !== undefined) {
+    return `${place} can't be ${missing}: alter type ${column.type} add value '${missing}';`;
+  }
+  const { name, type, whenCleared } = planField;
+  const isKept = name === 'planName' || type === 'boolean' || whenCleared === 'set';
+  return column.isNullable || isKept
+    ? null
+    : `${place} can't be null, so a canceled plan stays: ${dropNotNull(table, column)}`;
+}
+
+const writtenFields = ({ columns }: RecognizedTable) =>
+  columns.flatMap(({ field, column }) =>
+    column !== null && PLAN_FIELD_OF.has(field) ? field : [],
+  );
 
 /** A column of a team can hold only one of the fields that Instep needs there. */
 function withSharedColumns(columns: readonly RecognizedColumn[]): RecognizedColumn[] {
@@ -240,10 +301,24 @@ function unfitness(
   }
   const columns = [found.users, found.teams].flatMap((table) => table?.columns ?? []);
   const problems = columns.flatMap(({ problem }) => problem ?? []);
+  if (found.teams !== null && problems.length === 0) problems.push(...lackOfPlan(found.teams));
   if (profile !== 'off' && declared.members !== undefined && found.members === null) {
     problems.push('the table of members lacks userId or teamId, or can not be read');
   }
   return problems.length === 0 ? null : new ApplicationTablesUnfit(problems, ALTER_COLUMNS);
+}
+
+/** A plan's name alone, in a column that can't be null, would never say that a team has none. */
+function lackOfPlan(teams: RecognizedTable): string[] {
+  const { table } = teams;
+  const decisive = writtenFields(teams).filter((field) => DECISIVE.includes(field));
+  if (decisive.length === 0) {
+    const names = DECISIVE.map(contractColumn).join(', ');
+    return [`${table.name} has no column for a plan: one of ${names} (text) must be there`];
+  }
+  const kept = keptPlanName(teams);
+  const isNameAlone = kept !== null && decisive.every((field) => field === 'planName');
+  return isNameAlone ? [`${kept.text}, and nothing else says so: ${kept.statement}`] : [];
 }
 
 /** The tables for statements. @throws ApplicationTablesUnfit with everything that is missing or has an unusable type */
@@ -258,14 +333,10 @@ export function applicationTablesOf({
   const teamName = columnOf(teams, 'name');
   const hasNames = teamName?.canRead ?? false;
   const name = hasNames && teamName !== null ? `${teamName.sql}::text` : 'null::text';
+  const table = teamsTableOf(teams);
   return {
     users: users && tableOf(users),
     members,
-    teams: {
-      ...tableOf(teams, `${name} as name`),
-      hasNames,
-      setUpdatedAt: updatedAtAssignment(teams),
-      keepsPlanName: keptPlanName(teams) !== null,
-    },
+    teams: { ...teamRows(teams, table, name), hasNames, table },
   };
 }

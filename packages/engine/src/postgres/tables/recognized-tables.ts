@@ -1,10 +1,15 @@
 // A table that was recognized, as statements name it, and what its columns can't do.
 
-import { CONTRACT_FIELDS } from '../../rule/plan-fields.ts';
-import { nameOfPlan, type TeamsTable } from '../teams-table.ts';
+import { PLAN_FIELDS } from '../../rule/plan-fields.ts';
+import {
+  columnOf as columnOfField,
+  fieldsOf,
+  type PlanColumn,
+  type TeamsTable,
+  teamField,
+} from '../teams-table.ts';
 import {
   type ApplicationTable,
-  type ApplicationTables,
   contractColumn,
   type Entity,
   type IdType,
@@ -42,39 +47,77 @@ export function keptPlanName(teams: RecognizedTable): { text: string; statement:
   return { text, statement: dropNotNull(teams.table, column) };
 }
 
-const teamsTables = new WeakMap<ApplicationTables, TeamsTable>();
-
-/** The table of teams as the engine names it: the same object as long as the tables are the same. */
-export function teamsTableOf(tables: ApplicationTables): TeamsTable {
-  const known = teamsTables.get(tables);
-  if (known !== undefined) return known;
-  const { name, column, idType, setUpdatedAt, keepsPlanName } = tables.teams;
-  const made: TeamsTable = {
-    name,
-    id: { column: column('id'), type: idType },
-    customerId: column('providerCustomerId'),
-    plan: new Map(CONTRACT_FIELDS.map((field) => [field, column(field)])),
-    keepsPlanName,
-    updatedAt: setUpdatedAt === '' ? null : column('updatedAt'),
+/** The table of teams as the engine names it. */
+export function teamsTableOf(teams: RecognizedTable): TeamsTable {
+  const plan = PLAN_FIELDS.flatMap(({ name, type }) => {
+    const column = columnOf(teams, name);
+    return column === null ? [] : [[name, planColumn(column, type)] as const];
+  });
+  const updatedAt = columnOf(teams, 'updatedAt');
+  const id = columnOf(teams, 'id');
+  return {
+    name: teams.table.sql,
+    id: { column: id?.sql ?? '', type: idTypeOf(id) },
+    customerId: columnOf(teams, 'providerCustomerId')?.sql ?? '',
+    plan: new Map(plan),
+    updatedAt: updatedAt?.canWrite && updatedAt.isUpdatable ? updatedAt.sql : null,
   };
-  teamsTables.set(tables, made);
-  return made;
 }
 
+function planColumn(
+  { sql: name, category, type, isNullable }: Column,
+  fieldType: string,
+): PlanColumn {
+  return { name, isNullable, type: typeOf(type, category, fieldType) };
+}
+
+function typeOf(type: string, category: string, fieldType: string): string {
+  if (fieldType === 'text') {
+    if (category === 'E') return type;
+    return isPadded(type) ? 'bpchar' : 'text';
+  }
+  if (fieldType !== 'timestamptz') return type;
+  if (category === 'N') return 'bigint';
+  return type === 'timestamp without time zone' ? 'timestamp' : 'timestamptz';
+}
+
+/** PostgreSQL pads the values of `char(n)`, and a padded id or status would be a different one. */
+const isPadded = (type: string) => type === 'character';
+
+/** The rows of a table of users or members. Profiles keep the padding of `char(n)`. */
 export function tableOf<Field extends string>(
   recognized: RecognizedTable,
-  ...computed: readonly string[]
 ): ApplicationTable<Field> {
-  const { entity, table, columns } = recognized;
-  const columnValue = (field: string) => unpadded(entity, columnOf(recognized, field));
-  const keepsName = entity === 'teams' && keptPlanName(recognized) !== null;
-  const selected = columns
-    .filter(({ isOptional }) => !isOptional || entity === 'users')
-    .map(({ field }) => {
-      const value =
-        field === 'planName' && keepsName ? nameOfPlan(columnValue) : columnValue(field);
-      return `${value} as ${contractColumn(field)}`;
-    });
+  const selected = recognized.columns.map(
+    ({ field, column }) => `${column?.sql ?? 'null::text'} as ${contractColumn(field)}`,
+  );
+  return tableWith(recognized, selected);
+}
+
+/** The rows of the table of teams: all fields of a plan, of which those without a column are null. */
+export function teamRows<Field extends string>(
+  recognized: RecognizedTable,
+  table: TeamsTable,
+  name: string,
+): ApplicationTable<Field> {
+  const present = new Set(fieldsOf(table));
+  const ids = ['id', 'providerCustomerId'].map((field) => {
+    const column = columnOf(recognized, field);
+    const sql = isPadded(column?.type ?? '') ? `${column?.sql}::text` : column?.sql;
+    return `${sql} as ${contractColumn(field)}`;
+  });
+  const plan = PLAN_FIELDS.map((field) => {
+    const value = present.has(field) ? teamField(table, field) : `null::${field.type}`;
+    return `${value} as ${columnOfField(field)}`;
+  });
+  return tableWith(recognized, [...ids, ...plan, `${name} as name`]);
+}
+
+function tableWith<Field extends string>(
+  recognized: RecognizedTable,
+  selected: readonly string[],
+): ApplicationTable<Field> {
+  const { entity, table } = recognized;
   return {
     name: table.sql,
     column(field) {
@@ -83,32 +126,17 @@ export function tableOf<Field extends string>(
       return column.sql;
     },
     has: (field) => columnOf(recognized, field) !== null,
-    rows: `(select ${[...selected, ...computed].join(', ')} from ${table.sql})`,
-    idType: idTypeOf(columnOf(recognized, 'id')?.type ?? ''),
+    rows: `(select ${selected.join(', ')} from ${table.sql} as ${entity})`,
+    idType: idTypeOf(columnOf(recognized, 'id')),
   };
-}
-
-/**
- * PostgreSQL pads the values of `char(n)`, and a padded id or status would be a different one. Profiles keep
- * the padding.
- */
-function unpadded(entity: Entity, column: Column | null): string {
-  if (column === null) return 'null::text';
-  const isPadded = entity === 'teams' && column.type === 'character';
-  return isPadded ? `${column.sql}::text` : column.sql;
 }
 
 export function columnOf({ columns }: RecognizedTable, field: string) {
   return columns.find((one) => one.field === field)?.column ?? null;
 }
 
-function idTypeOf(type: string): IdType {
+function idTypeOf(column: Column | null): IdType {
+  const type = column?.type ?? '';
   if (type === 'uuid') return 'uuid';
   return ['smallint', 'integer', 'bigint'].includes(type) ? 'bigint' : 'text';
-}
-
-/** Sessions are in UTC, as ORMs write a `timestamp` without a time zone. */
-export function updatedAtAssignment(teams: RecognizedTable): string {
-  const column = columnOf(teams, 'updatedAt');
-  return column?.canWrite && column.isUpdatable ? `, ${column.sql} = now()` : '';
 }

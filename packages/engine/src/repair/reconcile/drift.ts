@@ -1,15 +1,14 @@
 // What differs between a team's row, the events that are known and what Stripe lists: pure, for `reconcile-teams.ts`.
 
 import type { ApplicationId } from '../../postgres/application.ts';
-import { planFor } from '../../postgres/statements/customers.ts';
 import type { FoundIssue, IssueCause } from '../../postgres/statements/issues.ts';
 import type { LinkedTeam } from '../../postgres/statements/teams.ts';
 import type { CustomerState } from '../../rule/customer-state.ts';
 import { fold } from '../../rule/fold.ts';
 import { KnownEvents } from '../../rule/known-events.ts';
-import { isSamePlan, NO_PLAN } from '../../rule/plan.ts';
-import type { Plan } from '../../rule/plan-fields.ts';
-import { type PlanSelection, selectedReport } from '../../rule/plan-selection.ts';
+import { isPlanOf, isSamePlan, NO_PLAN } from '../../rule/plan.ts';
+import { type Plan, type PlanInRow, partOf } from '../../rule/plan-fields.ts';
+import { type PlanSelection, selectedReport, teamPlan } from '../../rule/plan-selection.ts';
 import { planWriterOf } from '../../rule/plan-writer.ts';
 import type { Reported } from '../../rule/reported.ts';
 import { ENDED_STATUSES, effectOf } from '../../rule/status.ts';
@@ -71,10 +70,12 @@ export function driftOf(
   );
 
   const isByHand = missed.length === 0;
-  const plan = planFor(isByHand ? state : ingested, planSelection, names);
+  const plan = teamPlan(isByHand ? state : ingested, planSelection, names);
   if (plan === null) return null;
-  const shouldBe = { ...plan, planName: plan.planName ?? possibleName(team, plan) };
-  if (isByHand && isSamePlan(shouldBe, team.plan)) return null;
+  const named = { ...plan, planName: plan.planName ?? possibleName(team, plan) };
+  const isRight = isPlanOf(team.plan, named);
+  if (isByHand && isRight) return null;
+  const shouldBe = isRight ? team.plan : partOf(named, team.plan);
   const deciding = missed.find(({ subscriptionId }) => subscriptionId === selectedId) ?? missed[0];
   return {
     team,
@@ -90,9 +91,9 @@ export function driftOf(
 
 /** A plan of a subscription that neither Stripe nor an event knows: only the application can have written it. */
 function driftWithoutSubscription(team: LinkedTeam): Drift | null {
-  if (team.plan.providerSubscriptionId === null) return null;
+  if (!team.plan.providerSubscriptionId) return null;
   const unknown = { subscriptionIds: [], sinceSeconds: null, toIngest: [] };
-  return { team, shouldBe: NO_PLAN, cause: 'no subscription', ...unknown };
+  return { team, shouldBe: partOf(NO_PLAN, team.plan), cause: 'no subscription', ...unknown };
 }
 
 /** No clock but a test clock is further ahead of ours, unless it is wrong. */
@@ -168,12 +169,12 @@ function possibleName(team: LinkedTeam, plan: Plan): string | null {
   const { planName, providerProductId } = team.plan;
   const isSameProduct =
     plan.providerProductId !== null && providerProductId === plan.providerProductId;
-  return isSameProduct ? planName : null;
+  return isSameProduct ? (planName ?? null) : null;
 }
 
 /** The name alone can also differ because Stripe has another one now. */
-function causeByHand(is: Plan, shouldBe: Plan): DriftCause {
-  return isSamePlan({ ...is, planName: shouldBe.planName }, shouldBe)
+function causeByHand(is: PlanInRow, shouldBe: PlanInRow): DriftCause {
+  return isSamePlan({ ...is, planName: null }, { ...shouldBe, planName: null })
     ? 'another plan name'
     : 'changed by hand';
 }
@@ -200,8 +201,8 @@ export type DriftIssue = {
   readonly subscriptionIds: readonly string[];
   /** When the drift began at the earliest, in seconds since 1970; `null` when it is unknown. */
   readonly sinceSeconds: number | null;
-  readonly is: Plan;
-  readonly shouldBe: Plan;
+  readonly is: PlanInRow;
+  readonly shouldBe: PlanInRow;
   readonly isRepaired: boolean;
   /** Whether an operator has dismissed it, so that it is left as it is. */
   readonly isDismissed: boolean;

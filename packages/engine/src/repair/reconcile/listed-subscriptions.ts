@@ -7,8 +7,8 @@ import { type Examined, examine, examineTeams } from '../../postgres/examine.ts'
 import { columnArrays } from '../../postgres/named-statement.ts';
 import {
   type LinkedTeam,
-  TEAM_COLUMNS,
   type TeamRow,
+  teamColumns,
   toTeam,
 } from '../../postgres/statements/teams.ts';
 import type { ApplicationTables } from '../../postgres/tables/application-tables.ts';
@@ -119,8 +119,8 @@ export async function readUnlistedTeams(
 ): Promise<Examined<UnlistedTeam>> {
   const { found, examinedTo } = await examineTeams<TeamRow<string> & { isKnown: boolean }>(query, {
     name: 'read_unlisted_teams',
-    found: () => `found as (
-        select ${TEAM_COLUMNS},
+    found: ({ teams }) => `found as (
+        select ${teamColumns(teams)},
                exists (
                  select
                    from instep.listed_subscriptions

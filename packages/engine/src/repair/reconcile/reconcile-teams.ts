@@ -186,7 +186,7 @@ async function confirmDrifts(
   for (const drift of await findDrifts(teams, listed, options)) {
     const { id, customerId, plan } = drift.team;
     const rowId = plan.providerSubscriptionId;
-    if (drift.cause !== 'no subscription' && (rowId === null || listedIds.has(rowId))) {
+    if (drift.cause !== 'no subscription' && (!rowId || listedIds.has(rowId))) {
       confirmed.push(drift);
       continue;
     }

@@ -180,7 +180,7 @@ async function post(
 async function readPlan(query: Query, teamId: ApplicationId): Promise<Plan> {
   const team = await readTeam(query, teamId);
   if (team === null) throw new RangeError(`team ${teamId} is gone`);
-  return team.plan;
+  return { ...NO_PLAN, ...team.plan };
 }
 
 function showNextSteps(demo: RunningDemo, consoleUrl?: string): void {
