@@ -1,10 +1,8 @@
 import type { Context } from 'hono';
-import type { Logger, OperateContext } from 'instep/operate';
-
-type Value = string | number | boolean | null;
+import { type CsvValue, csvLine, type Logger, type OperateContext } from 'instep/operate';
 
 /** What a file has of each row, by the names of its columns. */
-export type Columns<Row> = Readonly<Record<string, (row: Row) => Value>>;
+export type Columns<Row> = Readonly<Record<string, (row: Row) => CsvValue>>;
 
 type ExportedList<Row, Services> = {
   /** The file's name without `.csv`. */
@@ -86,17 +84,9 @@ async function* inChunks(parts: AsyncIterable<string>): AsyncGenerator<string, v
 }
 
 async function* csvOf<Row>(columns: Columns<Row>, rows: AsyncIterable<Row>) {
-  yield `${Object.keys(columns).join(',')}\r\n`;
+  yield csvLine(Object.keys(columns));
   const values = Object.values(columns);
-  for await (const row of rows) yield `${values.map((of) => csvCell(of(row))).join(',')}\r\n`;
-}
-
-/** A text that a spreadsheet would take for a formula gets an apostrophe in front. */
-function csvCell(value: Value): string {
-  if (value === null) return '';
-  if (typeof value !== 'string') return String(value);
-  const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  for await (const row of rows) yield csvLine(values.map((of) => of(row)));
 }
 
 /** A time in the format of exported files. */

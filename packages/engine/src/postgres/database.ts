@@ -119,11 +119,7 @@ class PooledDatabase implements Database {
       lock_timeout: Math.ceil(statementTimeoutMs / 2),
       idle_in_transaction_session_timeout: statementTimeoutMs * 2,
     };
-    const settings = {
-      ...SESSION_SETTINGS,
-      ...(searchPath && { search_path: searchPath }),
-      ...(isReadOnly && { default_transaction_read_only: 'on' }),
-    };
+    const settings = { ...SESSION_SETTINGS, ...(searchPath && { search_path: searchPath }) };
     this.#setLocally = setStatements('set local', { ...this.#timeouts, ...settings });
     const open = (max: number, sessionSettings: typeof settings) =>
       new ConnectionPool({
@@ -270,7 +266,8 @@ class PooledDatabase implements Database {
     statement: NamedStatement | string,
     values?: readonly unknown[],
   ): Promise<Row[]> {
-    if (this.#pool.ownsSession(client)) {
+    // A session that is read-only could reach another client of a pooler, so only transactions are.
+    if (this.#pool.ownsSession(client) && !this.#options.isReadOnly) {
       return await this.#queryOn(client, 'alone')<Row>(statement, values);
     }
     return await this.#transact(client, 'alone', (query) => query<Row>(statement, values));

@@ -103,6 +103,7 @@ export {
   TEAM_ISSUES,
   type TeamIssueCode,
 } from '../health/issues.ts';
+export { type CsvValue, csvLine } from '../runtime/csv.ts';
 export type { ActionRequest, PerformOptions } from './actions.ts';
 export {
   ACTIONS,
