@@ -73,7 +73,9 @@ async function happen(
 }
 
 async function act(action: 'repair' | 'unlink', id: ApplicationId): Promise<void> {
-  await perform(context, operator, [{ action, subject: { kind: 'team', id: String(id) } }]);
+  const subject = { kind: 'team', id: String(id) } as const;
+  const expectedCustomerId = (await readTeam(query, id))?.customerId ?? null;
+  await perform(context, operator, [{ action, subject, expectedCustomerId }]);
 }
 
 /** Runs whatever compares teams, or repairs them. Returns what it reported. */

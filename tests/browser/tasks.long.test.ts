@@ -155,7 +155,7 @@ describe.each([
     await deliver({ customerId, subscriptionId: `sub_tango${width}`, eventId: `evt_t${width}` });
     const request = { action: 'link', subject: { kind: 'customer', id: customerId } } as const;
     const by = { name: 'grace', how: 'console' } as const;
-    await perform(context, by, [{ ...request, linkTo: String(teamId) }]);
+    await perform(context, by, [{ ...request, linkTo: String(teamId), expectedCustomerId: null }]);
     const lou = await open();
     await lou.search(`Tango ${width}`);
     await lou.page.waitForURL(`**/teams/${teamId}`);

@@ -22,7 +22,7 @@ test('parked events suggest the teams that their metadata names, which can be ac
   expect(listed.stderr.split('\n').sort()).toEqual([
     '',
     `cus_named is probably the customer of team ${named} (Acme), by metadata.teamId. Link it: instep team link ${named} --customer cus_named`,
-    `cus_second names team ${linked} (Team), by metadata.teamId, which has another customer, cus_a. Replace that: instep team link ${linked} --customer cus_second`,
+    `cus_second names team ${linked} (Team), by metadata.teamId, which has another customer, cus_a. Replace that: instep team link ${linked} --customer cus_second --replace cus_a`,
   ]);
   const accepted = await log.events([...parked, '--accept-suggestions'], {
     STRIPE_SECRET_KEY: API_KEY,

@@ -33,11 +33,31 @@ test('adds, links and shows a team', async () => {
 
 test('unlinks a team, once', async () => {
   const id = String(await addTeam(database.query, { name: 'Gone', customerId: 'cus_gone' }));
-  const { code, stdout } = await team('unlink', id, '--json');
+  const { code, stdout } = await team('unlink', id, '--customer', 'cus_gone', '--json');
   expect(code).toBe(0);
   expect(JSON.parse(stdout)).toMatchObject({ providerCustomerId: null, ...NO_PLAN });
-  const again = await team('unlink', id);
+  const again = await team('unlink', id, '--customer', 'cus_gone');
   expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('has no customer') });
+});
+
+test('replaces and takes away no customer but the one that is named', async () => {
+  const id = String(await addTeam(database.query, { name: 'Kept', customerId: 'cus_kept' }));
+  const refused = [
+    [['link', '--customer', 'cus_new'], '. To replace it, add --replace cus_kept'],
+    [['link', '--customer', 'cus_new', '--replace', 'cus_gone'], '. To replace it, add'],
+    [['unlink', '--customer', 'cus_gone'], ' ['],
+  ] as const;
+  for (const [[command, ...options], hint] of refused) {
+    const { code, stderr } = await team(command, id, ...options);
+    expect({ code, stderr }).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(`team ${id} has the customer cus_kept${hint}`),
+    });
+    expect(await readTeam(database.query, Number(id))).toMatchObject({ customerId: 'cus_kept' });
+  }
+  const replacing = ['link', id, '--customer', 'cus_new', '--replace', 'cus_kept'];
+  expect(await team(...replacing)).toMatchObject({ code: 0 });
+  expect(await readTeam(database.query, Number(id))).toMatchObject({ customerId: 'cus_new' });
 });
 
 const listPerson = (email: string) => team('list', '--email', email, '--json');
@@ -115,7 +135,7 @@ test('a customer of another team exits with 1 and changes nothing', async () => 
   expect(await readTeam(database.query, id)).toMatchObject({ customerId: null });
   const { stderr } = await team('link', String(id), '--customer', 'cus_taken');
   expect(stderr).toContain(
-    `team ${first} (First) has the customer. Unlink it first: instep team unlink ${first} [`,
+    `team ${first} (First) has the customer. Unlink it first: instep team unlink ${first} --customer cus_taken [`,
   );
 });
 

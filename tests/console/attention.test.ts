@@ -365,8 +365,12 @@ describe('a parked customer', () => {
     expect(resultsIn(restored.html)).toEqual(['restored']);
     expect(restored.html).toContain('name="row" value="customer:cus_1"');
 
+    const dismiss = ['one', 'dismiss customer:cus_1'] as const;
+    // As a page from before the first dismissal does.
+    expect(resultsIn((await send([dismiss])).html)).toEqual(['dismissed-again']);
     // The events stay in the log, and count once a team has the customer.
-    await send([['one', 'dismiss customer:cus_1']]);
+    const fields = fieldsOf((await pages.get('/attention')).html, 'action', 'dismiss');
+    expect(resultsIn((await send([...fields, dismiss])).html)).toEqual(['dismissed']);
     const teamId = await newTeam('Acme');
     await pages.post(`/teams/${teamId}/link`, { customer: 'cus_1' });
     expect((await planOf(teamId))?.planName).toBe('Pro');
@@ -434,10 +438,11 @@ describe('a team that is out of sync', () => {
 });
 
 describe('a team whose customer Stripe does not know', () => {
-  async function link(teamId: ApplicationId, customerId: string): Promise<string> {
+  async function link(teamId: ApplicationId, customerId: string, has = ''): Promise<string> {
     const subject = `team:${teamId}`;
     const { text } = await send([
       ['one', `link ${subject}`],
+      [`customer of ${subject}`, has],
       [`link ${subject}`, customerId],
     ]);
     return text;
@@ -447,7 +452,7 @@ describe('a team whose customer Stripe does not know', () => {
     const teamId = await newTeam('Mistyped', 'cus_typo');
     await park('cus_right');
     await compareAll();
-    expect(await link(teamId, 'cus_right')).toContain(
+    expect(await link(teamId, 'cus_right', 'cus_typo')).toContain(
       `Done Mistyped team ${teamId} : Linked to cus_right. 1 event replayed: 1 applied.`,
     );
     expect(await list()).toContain(EMPTY);
@@ -468,7 +473,9 @@ describe('a team whose customer Stripe does not know', () => {
     await arrange('Acme');
     const teamId = await newTeam('Mistyped', 'cus_typo');
     await compareAll();
-    expect(await link(teamId, customerId)).toContain(`Failed Mistyped team ${teamId} : ${message}`);
+    expect(await link(teamId, customerId, 'cus_typo')).toContain(
+      `Failed Mistyped team ${teamId} : ${message}`,
+    );
     expect((await account.planOf(teamId))?.customerId).toBe('cus_typo');
   });
 

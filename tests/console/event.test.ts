@@ -130,7 +130,7 @@ test('a parked event can be dismissed, and no other', async () => {
   expect(html).toContain(`action="/events/${position}/restore"`);
   expect(html).not.toContain(`action="/events/${position}/dismiss"`);
   const fields = fieldsTo(html, `/events/${position}/restore`);
-  await pages.post(`/events/${position}/dismiss`);
+  await pages.post(`/events/${position}/dismiss`, fields);
   const refused = await pages.post(`/events/${position}/restore`, fields);
   expect(refused.html).toContain('data-result="dismissed-again"');
   const seen = fieldsTo(refused.html, `/events/${position}/restore`);

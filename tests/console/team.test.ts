@@ -120,7 +120,7 @@ describe('the timeline', () => {
     const { deliver, teamId } = await arrange();
     const path = `/teams/${teamId}`;
     await deliver(0);
-    await pages.post(`${path}/unlink`);
+    await pages.post(`${path}/unlink`, fieldsTo((await pages.get(path)).html, `${path}/unlink`));
     await pages.post(`${path}/dismiss`, { note: 'launch partner', until: '2999-12-31' });
     const rows = rowsOf((await pages.get(path)).html);
     expect(rows).toHaveLength(3);
@@ -256,7 +256,7 @@ describe("a team's customer", () => {
     expect(repaired.html).toContain('data-result="out-of-sync"');
     expect((await account.planOf(teamId))?.plan.subscriptionStatus).toBe('active');
     const fields = fieldsTo(dismissed.html, `${path}/restore`);
-    await pages.post(`${path}/dismiss`, { note: 'Partner deal, by a colleague', until: '' });
+    await pages.post(`${path}/dismiss`, [...fields, ['note', 'Partner deal, by a colleague']]);
     const refused = await pages.post(`${path}/restore`, fields);
     expect(refused.html).toContain('data-result="dismissed-again"');
     await pages.post(`${path}/restore`, fieldsTo(refused.html, `${path}/restore`));

@@ -155,13 +155,15 @@ describe('what operators and maintenance change', async () => {
       [teamId],
     );
     const subject = { kind: 'team', id: String(teamId) } as const;
-    await perform(context, operator, [{ action: 'link', subject, linkTo: 'cus_1' }]);
+    await perform(context, operator, [
+      { action: 'link', subject, linkTo: 'cus_1', expectedCustomerId: null },
+    ]);
     await account.happen(
       { ...fields, status: 'canceled', createdSeconds: secondsAgo(90) },
       'missed',
     );
     await performOne(context, operator, { action: 'reconcile', customerId: 'cus_1' });
-    await perform(context, operator, [{ action: 'unlink', subject }]);
+    await perform(context, operator, [{ action: 'unlink', subject, expectedCustomerId: 'cus_1' }]);
     expect(await causes(teamId)).toEqual([
       ['event', null],
       ['app', null],

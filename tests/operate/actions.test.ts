@@ -50,7 +50,8 @@ async function actOn(request: ActionRequest, options?: PerformOptions) {
 
 const link = (teamId: ApplicationId, linkTo: string, expected: string | null = null, note = '') =>
   actOn({ action: 'link', subject: team(teamId), linkTo, expectedCustomerId: expected }, { note });
-const unlink = (teamId: ApplicationId) => actOn({ action: 'unlink', subject: team(teamId) });
+const unlink = (teamId: ApplicationId, expectedCustomerId = 'cus_1') =>
+  actOn({ action: 'unlink', subject: team(teamId), expectedCustomerId });
 const replay = (subject: Subject) => actOn({ action: 'replay', subject });
 const team = (id: ApplicationId): Subject => ({ kind: 'team', id: String(id) });
 
@@ -96,6 +97,28 @@ test('replaces a customer only if asked to', async () => {
   const replaced = await link(teamId, 'cus_2', 'cus_1');
   expect(replaced?.result).toMatchObject({ code: 'linked', former: 'cus_1' });
   expect(await readTeam(context, teamId)).toMatchObject({ customerId: 'cus_2' });
+});
+
+test.each(['cus_2', null])('unlinks no customer but the expected one: %s', async (expected) => {
+  const teamId = await newTeam('Acme', 'cus_1');
+  const request = {
+    action: 'unlink',
+    subject: team(teamId),
+    expectedCustomerId: expected,
+  } as const;
+  expect(await actOn(request)).toMatchObject({
+    isDone: false,
+    result: { code: 'has-another-customer', customerId: 'cus_1' },
+  });
+  expect(await readTeam(context, teamId)).toMatchObject({ customerId: 'cus_1' });
+});
+
+test('of two who dismiss at the same moment, only one does', async () => {
+  const subject = { kind: 'customer', id: 'cus_1' } as const;
+  const request = { action: 'dismiss', subject, expectedDismissalId: null } as const;
+  const results = await Promise.all(Array.from({ length: 8 }, () => actOn(request)));
+  const codes = results.map((one) => one?.result.code).sort();
+  expect(codes).toEqual(['dismissed', ...Array(7).fill('dismissed-again')]);
 });
 
 test('does not wait for a team that another transaction holds', async () => {
@@ -162,10 +185,12 @@ test('records the plans before and after each action, and finds the actions of a
   await park('cus_2');
   const grace: Operator = { name: 'user:8', how: 'application' };
   const events = findEvents(context).all();
-  await perform(context, operator, [{ action: 'link', subject: team(one), linkTo: 'cus_1' }]);
-  const second: Subject = { kind: 'customer', id: 'cus_2' };
-  await perform(context, operator, [{ action: 'link', subject: second, linkTo: 'Other' }]);
-  await perform(context, grace, [{ action: 'unlink', subject: team(one) }]);
+  await link(one, 'cus_1');
+  const subject: Subject = { kind: 'customer', id: 'cus_2' };
+  await actOn({ action: 'link', subject, linkTo: 'Other', expectedCustomerId: null });
+  await perform(context, grace, [
+    { action: 'unlink', subject: team(one), expectedCustomerId: 'cus_1' },
+  ]);
   await query('update teams set plan_name = null where id = $1', [other]);
   await performOne(context, grace, { action: 'rebuild', teamId: other });
   await performOne(context, grace, { action: 'replay', events });
@@ -203,13 +228,9 @@ test('records an action whose reason or name PostgreSQL could not store', async 
   const id = await newTeam('Acme', 'cus_1');
   const odd: Operator = { name: 'user:7', how: 'application' };
   const options = { note: 'a\0b\ud800' };
-  await perform(context, odd, [{ action: 'unlink', subject: team(id) }], options);
-  await perform(
-    context,
-    odd,
-    [{ action: 'link', subject: team(id), linkTo: 'cus\0\ud800' }],
-    options,
-  );
+  const of = { subject: team(id), expectedCustomerId: 'cus_1', linkTo: 'cus\0\ud800' };
+  await perform(context, odd, [{ action: 'unlink', ...of }], options);
+  await perform(context, odd, [{ action: 'link', ...of }], options);
   expect(await collect(findActions(context).all())).toMatchObject([
     { action: 'link', note: 'ab\ufffd', result: { code: 'not-a-customer', text: 'cus\ufffd' } },
     { action: 'unlink', isDone: true, note: 'ab\ufffd' },
@@ -225,16 +246,17 @@ test.each([
   await newTeam('Acme');
   await newTeam('Acme Two');
   const subject = { kind: 'customer', id: 'cus_1' } as const;
-  const { results } = await perform(context, operator, [{ action: 'link', subject, linkTo }]);
-  expect(results[0]?.result.code).toBe(code);
+  const linked = await actOn({ action: 'link', subject, linkTo, expectedCustomerId: null });
+  expect(linked?.result.code).toBe(code);
 });
 
 test("what fails doesn't stop the others, and what doesn't apply says so", async () => {
   const teamId = String(await newTeam('Acme', 'cus_1'));
+  const subject: Subject = { kind: 'team', id: teamId };
   const { callId, results } = await perform(context, operator, [
-    { action: 'link', subject: { kind: 'team', id: teamId }, linkTo: 'acct_1' },
-    { action: 'link', subject: { kind: 'event', id: '1' } },
-    { action: 'dismiss', subject: { kind: 'team', id: teamId } },
+    { action: 'link', subject, linkTo: 'acct_1', expectedCustomerId: 'cus_1' },
+    { action: 'unlink', subject: { kind: 'event', id: '1' }, expectedCustomerId: null },
+    { action: 'dismiss', subject, expectedDismissalId: null },
   ]);
   const codes = ['not-a-customer', 'does-not-apply', 'dismissed'];
   expect(results.map(({ result }) => result.code)).toEqual(codes);
@@ -266,7 +288,7 @@ test('acts on many in batches', async () => {
   };
   const requests = Array.from({ length: 35 }, (_, index) => {
     const subject = { kind: 'customer', id: `cus_${index}` } as const;
-    return { action: 'dismiss', subject } as const;
+    return { action: 'dismiss', subject, expectedDismissalId: null } as const;
   });
   const counted = { ...context, database: { ...database, transaction } };
   const { results } = await perform(counted, operator, requests);
@@ -294,11 +316,17 @@ test('replays the parked events of a customer, or one event', async () => {
 test('dismisses parked events, and restores only what nobody has dismissed again', async () => {
   await park('cus_1');
   const subject = { kind: 'customer', id: 'cus_1' } as const;
-  const dismissed = await actOn({ action: 'dismiss', subject });
+  const dismiss = (expectedDismissalId: number | null) =>
+    actOn({ action: 'dismiss', subject, expectedDismissalId });
+  const dismissed = await dismiss(null);
   expect(dismissed?.result).toEqual({ code: 'dismissed', parkedEvents: 1 });
   const [first] = (await findActions(context).page()).actions;
-  await actOn({ action: 'dismiss', subject });
-  const restore = { action: 'restore', subject } as const;
+  expect(await dismiss(null)).toMatchObject({
+    isDone: false,
+    result: { code: 'dismissed-again' },
+  });
+  await dismiss(first?.id ?? null);
+  const restore = { action: 'restore', subject, expectedDismissalId: null } as const;
   const refused = await actOn(first?.reverse ?? restore);
   expect(refused).toMatchObject({ isDone: false, result: { code: 'dismissed-again' } });
   const [, second] = (await findActions(context).page()).actions;

@@ -46,8 +46,13 @@ const customer = { kind: 'customer', id: 'cus_1' } as const;
 
 const CALLS: Record<string, () => Promise<unknown>> = {
   link: () =>
-    perform(context, operator, [{ action: 'link', subject: customer, linkTo: `${teamId}` }]),
-  dismiss: () => perform(context, operator, [{ action: 'dismiss', subject: customer }]),
+    perform(context, operator, [
+      { action: 'link', subject: customer, linkTo: `${teamId}`, expectedCustomerId: null },
+    ]),
+  dismiss: () =>
+    perform(context, operator, [
+      { action: 'dismiss', subject: customer, expectedDismissalId: null },
+    ]),
   'complete-checkout': () =>
     performOne(context, operator, { action: 'complete-checkout', sessionId: 'cs_1', teamId }),
   sync: () => performOne(context, operator, { action: 'sync', customerId: 'cus_1' }),
@@ -115,14 +120,15 @@ test('the changes of an action that was interrupted are in the audit', async () 
   const change = { teamId: id, before: null, after: { providerProductId: 'prod_pro' } };
   const begun = { subject: 'customer:cus_1', result: { code: 'begun' }, changes: [change] };
   expect((await findActions(context).page()).actions).toMatchObject([begun]);
-  const unlink = { action: 'unlink', subject: { kind: 'team', id: `${id}` } } as const;
+  const subject = { kind: 'team', id: `${id}` } as const;
+  const unlink = { action: 'unlink', subject, expectedCustomerId: 'cus_1' } as const;
   await perform(context, operator, [unlink, replay]);
   expect((await findActions(context).page()).actions.at(-1)).toMatchObject(begun);
 });
 
 test('an action is in the audit as far as its texts can be stored', async () => {
   const subject = { kind: 'customer', id: `cus_${'x'.repeat(400)}` } as const;
-  const dismiss = { action: 'dismiss', subject } as const;
+  const dismiss = { action: 'dismiss', subject, expectedDismissalId: null } as const;
   await perform(context, operator, [dismiss], { note: 'no\0t text\ud800' });
   expect((await findActions(context).page()).actions).toMatchObject([
     {
@@ -136,8 +142,8 @@ test('an action is in the audit as far as its texts can be stored', async () => 
 
 test('what an action did stays in the audit if a later part of it fails', async () => {
   const broken = { ...context, settle: () => Promise.reject(new DatabaseUnavailable('gone')) };
-  const link = { action: 'link', subject: customer, linkTo: `${teamId}` } as const;
-  await perform(broken, operator, [link]);
+  const linking = { linkTo: `${teamId}`, expectedCustomerId: null };
+  await perform(broken, operator, [{ action: 'link', subject: customer, ...linking }]);
   expect((await findActions(context).page()).actions).toMatchObject([
     { isDone: true, result: { code: 'linked', customerId: 'cus_1', outcomes: null } },
   ]);
@@ -151,7 +157,8 @@ test('a dismissal that has only begun hides nothing', async () => {
   expect((await compareTeam(context, missed)).code).toBe('out-of-sync');
   await refuseAudit('update');
   const subject = { kind: 'team', id: `${missed}` } as const;
-  await expect(perform(context, operator, [{ action: 'dismiss', subject }])).rejects.toThrow();
+  const dismiss = { action: 'dismiss', subject, expectedDismissalId: null } as const;
+  await expect(perform(context, operator, [dismiss])).rejects.toThrow();
   const { issues } = await findIssues(context, 'out-of-sync').first();
   expect(issues).toMatchObject([{ subject }]);
 });
@@ -180,7 +187,7 @@ async function killBeforeResult(command: readonly string[]): Promise<void> {
 
 test.each([
   ['link', ['team', 'link', 'ID', '--customer', 'cus_1', '--reason', 'paid']],
-  ['unlink', ['team', 'unlink', 'ID', '--reason', 'wrong']],
+  ['unlink', ['team', 'unlink', 'ID', '--customer', 'cus_1', '--reason', 'wrong']],
   ['redact', ['events', 'redact', '--customer', 'cus_1', '--reason', 'asked']],
 ])('%s changes nothing if it is killed before its result is recorded', async (action, command) => {
   if (action === 'unlink') await CALLS.link?.();

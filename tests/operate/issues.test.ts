@@ -1,4 +1,12 @@
-import { checkHealth, explainTeam, findIssues, ISSUES, openContext, perform } from 'instep/operate';
+import {
+  checkHealth,
+  explainTeam,
+  findIssues,
+  ISSUES,
+  openContext,
+  perform,
+  type Subject,
+} from 'instep/operate';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { collect } from '../support/collect.ts';
 import { reportOtherPolicy, storePolicy } from '../support/internals/access.ts';
@@ -28,6 +36,18 @@ const codes = async () => {
   const { issues } = await checkHealth(context);
   return issues.flatMap(({ code }) => (code === 'teams-not-compared' ? [] : [code]));
 };
+
+async function decide(action: 'dismiss' | 'restore', subject: Subject, note: string | null) {
+  const [newest] = await query<{ id: number | null }>(
+    `select max(id) as id from instep.operator_actions where action = 'dismiss' and subject = $1`,
+    [`${subject.kind}:${subject.id}`],
+  );
+  const request = { action, subject, expectedDismissalId: newest?.id ?? null };
+  await perform(context, operator, [request], { note });
+}
+
+const dismiss = (subject: Subject, note: string | null = null) => decide('dismiss', subject, note);
+const restore = (subject: Subject) => decide('restore', subject, null);
 
 /** Delivers an event, which is parked unless a team has the customer. */
 async function deliver(fields: Parameters<typeof eventBody>[0], receivedAtMs = Date.now()) {
@@ -270,9 +290,14 @@ describe('a team without a plan whose customer pays', () => {
     await of('sub_old', 2, 'unpaid');
     expect(await codes()).toEqual(['paid-without-plan']);
     const subject = { kind: 'team', id: String(acme) } as const;
-    await perform(context, operator, [{ action: 'dismiss', subject }]);
+    const { dismissalId } = (await findIssues(context).first()).issues[0] ?? {};
+    expect(dismissalId).toBeNull();
+    await dismiss(subject);
     expect(await codes()).toEqual([]);
-    await perform(context, operator, [{ action: 'restore', subject }]);
+    await restore(subject);
+    expect((await findIssues(context).first()).issues).toMatchObject([
+      { subject, dismissalId: expect.any(Number) },
+    ]);
     await query(`update teams set subscription_status = 'active', plan_name = 'Gift'`);
     expect(await codes()).toEqual([]);
   });
@@ -354,9 +379,7 @@ describe('a customer that Stripe charges twice', () => {
     await deliver({ ...ofTwo, createdSeconds: secondsAgo(40) });
     expect(await codes()).toEqual(['double-billed']);
     const subject = { kind: 'customer', id: 'cus_1' } as const;
-    await perform(context, operator, [{ action: 'dismiss', subject }], {
-      note: 'two offices, two contracts',
-    });
+    await dismiss(subject, 'two offices, two contracts');
     expect(await codes()).toEqual([]);
     expect((await findIssues(context).first()).issues).toEqual([]);
     await deliver({ ...ofTwo, status: 'past_due', createdSeconds: secondsAgo(30) });
@@ -364,7 +387,7 @@ describe('a customer that Stripe charges twice', () => {
     const third = { customerId: 'cus_1', subscriptionId: 'sub_3' };
     await deliver({ ...third, createdSeconds: secondsAgo(20) });
     expect(await codes()).toEqual(['double-billed']);
-    await perform(context, operator, [{ action: 'dismiss', subject }]);
+    await dismiss(subject);
     expect(await codes()).toEqual([]);
     await deliver({ ...third, status: 'canceled', createdSeconds: secondsAgo(10) });
     expect(await codes()).toEqual(['paid-without-plan', 'double-billed']);

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import {
   type ApplicationId,
+  explainTeam,
   type Operator,
   openContext,
   perform,
@@ -46,7 +47,10 @@ async function arrange() {
     await perform(context, operator, [request]);
   };
   const actOn = async (action: 'unlink' | 'link' | 'dismiss') => {
-    const request = { action, subject, linkTo: customerId };
+    const has = (await readTeam(context, teamId))?.customerId ?? null;
+    const linking = { linkTo: customerId, expectedCustomerId: action === 'link' ? null : has };
+    const { dismissalId = null } = (await explainTeam(context, teamId)) ?? {};
+    const request = { action, subject, ...linking, expectedDismissalId: dismissalId };
     await perform(context, operator, [request], { note: 'why not' });
   };
   return {

@@ -1,6 +1,7 @@
 import {
   type Action,
   type ActionChange,
+  type ActionRequest,
   type ApplicationId,
   findActions,
   type OperateContext,
@@ -11,7 +12,7 @@ import {
 import { Badge, type Tone } from '../components/badges.tsx';
 import { Button, PostForm } from '../components/form.tsx';
 import { UntrustedText } from '../components/text.tsx';
-import { EXPECTED_FIELD, LINK_FIELD } from '../links/issue-links.tsx';
+import { ExpectedFields, LINK_FIELD } from '../links/issue-links.tsx';
 import { queryText } from '../query-parameters.ts';
 import { SubjectLink } from './subject-link.tsx';
 import { BUTTONS, resultText } from './words.ts';
@@ -107,18 +108,8 @@ export function ReverseForms({ actions, teamId }: ActionSummaryProps) {
     return (
       <PostForm action="/attention">
         {teamId !== undefined && <input type="hidden" name="team" value={String(teamId)} />}
-        {rows.map(({ subject, linkTo, ...expected }) => (
-          <>
-            <input type="hidden" name="row" value={subjectText(subject)} />
-            {linkTo !== undefined && (
-              <input type="hidden" name={LINK_FIELD + subjectText(subject)} value={linkTo} />
-            )}
-            <input
-              type="hidden"
-              name={EXPECTED_FIELD + subjectText(subject)}
-              value={String(expected.expectedCustomerId ?? expected.expectedDismissalId ?? '')}
-            />
-          </>
+        {rows.map((request) => (
+          <ReverseFields request={request} />
         ))}
         <Button name="action" value={name}>
           {REVERSING[name] ?? BUTTONS[name]}
@@ -128,5 +119,23 @@ export function ReverseForms({ actions, teamId }: ActionSummaryProps) {
     );
   });
 }
+
+function ReverseFields({ request }: { readonly request: ActionRequest }) {
+  const subject = subjectText(request.subject);
+  return (
+    <>
+      <input type="hidden" name="row" value={subject} />
+      {'linkTo' in request && (
+        <input type="hidden" name={LINK_FIELD + subject} value={request.linkTo} />
+      )}
+      <ExpectedFields subject={subject} {...expectedBy(request)} />
+    </>
+  );
+}
+
+const expectedBy = (request: ActionRequest) => ({
+  customerId: 'expectedCustomerId' in request ? request.expectedCustomerId : null,
+  dismissalId: 'expectedDismissalId' in request ? request.expectedDismissalId : null,
+});
 
 const REVERSING: Readonly<Partial<Record<Action, string>>> = { link: 'Link again' };

@@ -4,6 +4,7 @@ import {
   type Action,
   type ComparisonIssue,
   countText,
+  type ListedIssue,
   MAX_COUNTED_OF_CUSTOMER,
   type OpenIssue,
   type RecordedAction,
@@ -22,7 +23,7 @@ import { stripeUrl } from '../components/stripe-id.tsx';
 import { Table } from '../components/table.tsx';
 import { OptionalText, plainText, Time, UntrustedText } from '../components/text.tsx';
 import { CustomerLink, EventLink, ReasonText } from '../links/event-links.tsx';
-import { CHOOSE_FIELD, ISSUE_NAMES, LINK_FIELD } from '../links/issue-links.tsx';
+import { CHOOSE_FIELD, ExpectedFields, ISSUE_NAMES, LINK_FIELD } from '../links/issue-links.tsx';
 import { TeamLink, teamName } from '../links/team-links.tsx';
 import { canAct } from '../request-context.ts';
 
@@ -41,7 +42,7 @@ const COLUMNS = [
 ] as const;
 
 export type IssueTableProps = {
-  readonly issues: readonly OpenIssue[];
+  readonly issues: readonly ListedIssue[];
   readonly areSelected: boolean;
   /** The texts in the rows' fields, by subject. */
   readonly texts: ReadonlyMap<string, string>;
@@ -70,7 +71,7 @@ export function IssueTable({ issues, ...state }: IssueTableProps) {
 type RowState = Omit<IssueTableProps, 'issues'>;
 
 function issueCells(
-  issue: OpenIssue,
+  issue: ListedIssue,
   index: number,
   { areSelected, texts, failures }: RowState,
 ): Child[] {
@@ -81,14 +82,21 @@ function issueCells(
     failure: failures.get(subject),
   };
   return [
-    <input
-      type="checkbox"
-      name="row"
-      value={subject}
-      checked={areSelected}
-      data-actions={issue.remedies.join(' ')}
-      aria-label={`Row of ${plainText(subject)}`}
-    />,
+    <>
+      <input
+        type="checkbox"
+        name="row"
+        value={subject}
+        checked={areSelected}
+        data-actions={issue.remedies.join(' ')}
+        aria-label={`Row of ${plainText(subject)}`}
+      />
+      <ExpectedFields
+        subject={subject}
+        customerId={issue.subject.kind === 'team' ? issue.customerId : null}
+        dismissalId={issue.dismissalId}
+      />
+    </>,
     <Who issue={issue} />,
     <Time ms={issue.sinceMs} format="age" />,
     <Why issue={issue} />,

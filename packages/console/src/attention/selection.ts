@@ -4,8 +4,9 @@ import {
   type ActionRequest,
   parseSubject,
   parseTimeSince,
+  type Subject,
 } from 'instep/operate';
-import { CHOOSE_FIELD, EXPECTED_FIELD, LINK_FIELD } from '../links/issue-links.tsx';
+import { CHOOSE_FIELD, EXPECTED_FIELDS, LINK_FIELD } from '../links/issue-links.tsx';
 import { badRequest } from '../problems.tsx';
 import { queryNumber, queryText } from '../query-parameters.ts';
 
@@ -30,8 +31,7 @@ export function readSelection(form: FormData): Selection | null {
   for (const [name, value] of form) {
     const subject = name.startsWith(CHOOSE_FIELD) && parseSubject(name.slice(CHOOSE_FIELD.length));
     if (!subject) continue;
-    const request = { action: 'link', subject, linkTo: queryText(value) } as const;
-    return { requests: [request], note, until };
+    return { requests: [requestOf('link', subject, { linkTo: value })], note, until };
   }
   const [ofRow = '', ...subject] = queryText(form.get('one')).split(' ');
   const named = ofRow || form.get('action');
@@ -44,20 +44,37 @@ export function readSelection(form: FormData): Selection | null {
   if (known.length === 0) return null;
   const requests = known.flatMap((text) => {
     const subject = parseSubject(text);
-    const linkTo = texts.get(text) ?? '';
-    const expected = form.get(`${EXPECTED_FIELD}${text}`);
-    return subject === null ? [] : [{ action, subject, linkTo, ...expecting(action, expected) }];
+    if (subject === null) return [];
+    return requestOf(action, subject, {
+      linkTo: texts.get(text),
+      customer: form.get(EXPECTED_FIELDS.customer + text),
+      dismissal: form.get(EXPECTED_FIELDS.dismissal + text),
+    });
   });
   return { requests, note, until };
 }
 
-/** What an action expects to find, as the page said that the form is of; nothing without it. */
-export function expecting(action: Action, given: unknown) {
-  const text = queryText(given);
-  if (typeof given !== 'string') return {};
-  return action === 'restore'
-    ? { expectedDismissalId: queryNumber(text) }
-    : { expectedCustomerId: text || null };
+/** The fields of a form, with what its page has shown: without one, the action expects that there was nothing. */
+type FormFields = Readonly<Partial<Record<'linkTo' | 'customer' | 'dismissal', unknown>>>;
+
+/** The action that a form asks for. */
+export function requestOf(
+  action: Action,
+  subject: Subject,
+  { linkTo, customer, dismissal }: FormFields,
+): ActionRequest {
+  const expectedCustomerId = queryText(customer) || null;
+  switch (action) {
+    case 'link':
+      return { action, subject, linkTo: queryText(linkTo), expectedCustomerId };
+    case 'unlink':
+      return { action, subject, expectedCustomerId };
+    case 'dismiss':
+    case 'restore':
+      return { action, subject, expectedDismissalId: queryNumber(dismissal) };
+    default:
+      return { action, subject };
+  }
 }
 
 /** The end of a day; `null` for an empty text. @throws PageProblem for anything else */

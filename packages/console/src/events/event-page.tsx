@@ -13,7 +13,7 @@ import {
 } from 'instep/operate';
 import { ActionSummary, actionsOf } from '../actions/action-summary.tsx';
 import { BUTTONS } from '../actions/words.ts';
-import { expecting } from '../attention/selection.ts';
+import { requestOf } from '../attention/selection.ts';
 import { OutcomeBadge, StatusBadge } from '../components/badges.tsx';
 import { Button, PostForm } from '../components/form.tsx';
 import { Pager } from '../components/pager.tsx';
@@ -84,7 +84,7 @@ export function eventPage(options: OperateContext): Hono<ConsoleEnv> {
     if (action === undefined) throw notFound();
     const subject = { kind: 'event', id: String(position) } as const;
     const { expected } = await context.req.parseBody();
-    const request = { action, subject, ...expecting(action, expected) };
+    const request = requestOf(action, subject, { dismissal: expected });
     const { callId } = await perform(options, operatorOf(context.var), [request]);
     return context.redirect(`${eventUrl(position)}?done=${callId}`, 303);
   });

@@ -38,8 +38,25 @@ export const issuesUrl = (
 /** The name of a row's field for its team or its customer begins like this. */
 export const LINK_FIELD = 'link ';
 
-/** The name of the field with what the action on a row expects: the team's customer, or its newest dismissal. */
-export const EXPECTED_FIELD = 'expected ';
+/** The names of the fields with what an action on a row expects begin like these: the team's customer, and the newest dismissal. */
+export const EXPECTED_FIELDS = { customer: 'customer of ', dismissal: 'dismissal of ' } as const;
+
+type ExpectedFieldsProps = {
+  readonly subject: string;
+  readonly customerId: string | null;
+  readonly dismissalId: number | null;
+};
+
+/** What the page shows of a row: an action on what has changed since is refused. */
+export function ExpectedFields({ subject, customerId, dismissalId }: ExpectedFieldsProps) {
+  const { customer, dismissal } = EXPECTED_FIELDS;
+  return (
+    <>
+      <input type="hidden" name={customer + subject} value={customerId ?? ''} />
+      <input type="hidden" name={dismissal + subject} value={String(dismissalId ?? '')} />
+    </>
+  );
+}
 
 /** The name of a button that links a row to one of the teams that its text can mean begins like this. */
 export const CHOOSE_FIELD = 'choose ';

@@ -10,6 +10,8 @@ import { canAct } from '../request-context.ts';
 
 type ComparePanelProps = {
   readonly team: NamedTeam;
+  /** The newest dismissal of the team. */
+  readonly dismissalId: number | null;
   readonly comparison: Comparison | null;
   /** Whether Stripe has answered about the customer of the team. */
   readonly wasCompared: boolean;
@@ -21,7 +23,7 @@ type ComparePanelProps = {
 
 /** Compares the team with Stripe. A difference is shown first, and repaired on request. */
 export function ComparePanel(props: ComparePanelProps) {
-  const { team, comparison, acted, wasCompared, needsComparison } = props;
+  const { team, dismissalId, comparison, acted, wasCompared, needsComparison } = props;
   const { id } = team;
   const isShown = comparison !== null;
   if (!isShown && wasCompared && !canAct()) return null;
@@ -55,6 +57,7 @@ export function ComparePanel(props: ComparePanelProps) {
       </div>
       {canRepair && comparison.isDismissed !== true && (
         <PostForm action={`${teamUrl(id)}/dismiss`} class="row">
+          <input type="hidden" name="expected" value={String(dismissalId ?? '')} />
           <Field
             label="Or leave it as it is. Why?"
             name="note"

@@ -13,7 +13,7 @@ import {
   type TeamSubscription,
 } from 'instep/operate';
 import { ActionSummary, actionsOf, recordedText } from '../actions/action-summary.tsx';
-import { expecting, readUntil } from '../attention/selection.ts';
+import { readUntil, requestOf } from '../attention/selection.ts';
 import { Badge, StatusBadge } from '../components/badges.tsx';
 import { Panel } from '../components/panels.tsx';
 import { Table } from '../components/table.tsx';
@@ -89,13 +89,13 @@ export function teamPage(options: OperateContext): Hono<ConsoleEnv> {
     const action = TEAM_ACTIONS.find((one) => one === context.req.param('action'));
     if (action === undefined) throw notFound();
     const { customer, note, until, expected } = await context.req.parseBody();
-    const linkTo = queryText(customer);
     const subject = { kind: 'team', id: String(team.id) } as const;
     const why = { note: queryText(note) || null, until: readUntil(queryText(until)) };
-    const requests = [{ action, subject, linkTo, ...expecting(action, expected) }];
+    const fields = { linkTo: customer, customer: expected, dismissal: expected };
+    const requests = [requestOf(action, subject, fields)];
     const { callId } = await perform(options, operatorOf(context.var), requests, why);
     const parameters = new URLSearchParams({ done: callId });
-    if (action === 'link') parameters.set('customer', linkTo);
+    if (action === 'link') parameters.set('customer', queryText(customer));
     return context.redirect(`${teamUrl(team.id)}?${parameters}`, 303);
   });
 
@@ -145,6 +145,7 @@ function TeamPage(props: TeamPageProps) {
       {customerId !== null && (
         <ComparePanel
           {...{ team, comparison, acted, needsComparison }}
+          dismissalId={explained.dismissalId}
           wasCompared={explained.isCompared}
         />
       )}

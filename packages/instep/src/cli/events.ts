@@ -97,7 +97,8 @@ async function listAndLink(options: ListOptions): Promise<void> {
         continue;
       }
       const subject = { kind: 'customer', id: customerId } as const;
-      const request = { action: 'link', subject, linkTo: String(team.id) } as const;
+      const linking = { linkTo: String(team.id), expectedCustomerId: null };
+      const request = { action: 'link', subject, ...linking } as const;
       const { code } = await performOne(context, operator, request);
       const what = `team ${team.id} to ${printable(customerId)}`;
       printMessage(code === 'linked' ? `linked ${what}` : `did not link ${what}: ${code}`);
@@ -113,7 +114,7 @@ function suggestionText({ customerId, team, metadataKey }: SuggestedLink): strin
   const command = `instep team link ${id} --customer ${customer}`;
   return customerOfTeam === null
     ? `${customer} is probably the customer of ${named}, ${by}. Link it: ${command}`
-    : `${customer} names ${named}, ${by}, which has another customer, ${printable(customerOfTeam)}. Replace that: ${command}`;
+    : `${customer} names ${named}, ${by}, which has another customer, ${printable(customerOfTeam)}. Replace that: ${command} --replace ${printable(customerOfTeam)}`;
 }
 
 /** Of the listed events, the number of parked ones whose metadata is looked at. */

@@ -49,12 +49,22 @@ export function teamCommand(): Command {
           'instep team link 1 --customer cus_123 --reason "paid with another address"',
         )
           .requiredOption('--customer <id>', 'id of the customer at Stripe')
+          .option('--replace <id>', 'id of the customer that the team has; none by default')
           .option('--json', 'print JSON')
           .action(link),
       ),
     )
     .addCommand(
-      askReason(plain('unlink', "take a team's customer away, and with it the plan", unlink)),
+      askReason(
+        ofTeam(
+          'unlink',
+          "take a team's customer away, and with it the plan",
+          'instep team unlink 1 --customer cus_123',
+        )
+          .requiredOption('--customer <id>', 'id of the customer that the team has')
+          .option('--json', 'print JSON')
+          .action(unlink),
+      ),
     )
     .addCommand(
       createCommand('list', 'list teams', 'instep team list --search acme')
@@ -138,30 +148,40 @@ async function actAndShow(
   }, stripeApi);
 }
 
-const link = (id: ApplicationId, { customer, ...output }: { customer: string } & Json) =>
-  actAndShow(id, output, async (context, operator, { customerId: expectedCustomerId }) => {
-    const of = { subject: teamSubject(id), linkTo: customer, expectedCustomerId };
+type LinkOptions = { readonly customer: string; readonly replace?: string } & Json;
+
+const link = (id: ApplicationId, { customer, replace, ...output }: LinkOptions) =>
+  actAndShow(id, output, async (context, operator) => {
+    const of = { subject: teamSubject(id), linkTo: customer, expectedCustomerId: replace ?? null };
     await changeCustomer(context, operator, { action: 'link', ...of });
   });
 
-const unlink = (id: ApplicationId, output: Json) =>
-  actAndShow(id, output, (context, operator) =>
-    changeCustomer(context, operator, { action: 'unlink', subject: teamSubject(id) }),
-  );
+const unlink = (id: ApplicationId, { customer, ...output }: { customer: string } & Json) =>
+  actAndShow(id, output, async (context, operator) => {
+    const of = { subject: teamSubject(id), expectedCustomerId: customer };
+    await changeCustomer(context, operator, { action: 'unlink', ...of });
+  });
 
 const teamSubject = (id: ApplicationId) => ({ kind: 'team', id: String(id) }) as const;
 
+type CustomerChange = Extract<ActionRequest, { readonly action: 'link' | 'unlink' }>;
+
 /** @throws CommandFailed with why the team's customer was not changed */
-async function changeCustomer(context: OperateContext, operator: Operator, request: ActionRequest) {
+async function changeCustomer(
+  context: OperateContext,
+  operator: Operator,
+  request: CustomerChange,
+) {
   const result = await performOne(context, operator, request);
   if (result.code === 'linked' || result.code === 'unlinked') return;
-  throw new CommandFailed(
-    'TEAM_NOT_LINKED',
-    await refusalText(context, request.subject.id, result),
-  );
+  throw new CommandFailed('TEAM_NOT_LINKED', await refusalText(context, request, result));
 }
 
-async function refusalText(context: OperateContext, id: string, result: ActionResult) {
+async function refusalText(
+  context: OperateContext,
+  { action, subject: { id } }: CustomerChange,
+  result: ActionResult,
+) {
   switch (result.code) {
     case 'not-linked':
       return `team ${id} has no customer`;
@@ -174,7 +194,13 @@ async function refusalText(context: OperateContext, id: string, result: ActionRe
         return `the database refused to change the customer of team ${id}: a constraint, a policy or a trigger of your table rejects it`;
       }
       const name = owner.name === null ? '' : ` (${printable(owner.name)})`;
-      return `the database refused to link team ${id}: team ${owner.id}${name} has the customer. Unlink it first: instep team unlink ${owner.id}`;
+      return `the database refused to link team ${id}: team ${owner.id}${name} has the customer. Unlink it first: instep team unlink ${owner.id} --customer ${printable(result.customerId)}`;
+    }
+    case 'has-another-customer': {
+      if (result.customerId === null) return `team ${id} has no customer`;
+      const customer = printable(result.customerId);
+      const hint = action === 'link' ? `. To replace it, add --replace ${customer}` : '';
+      return `team ${id} has the customer ${customer}${hint}`;
     }
     default:
       return `the customer of team ${id} was not changed: ${result.code}`;

@@ -155,7 +155,7 @@ export const ADVICE: Readonly<Record<IssueCode, string>> = {
   'plan-refused': 'read the reason in the server log, then repair them: `instep reconcile`',
   'customer-without-team': 'link each to its team: `instep team link ID --customer CUS`',
   'unknown-customer':
-    'link the right customer to each: `instep team link ID --customer CUS`; if Stripe knows none of them, check the account and the mode of the API key',
+    'link the right customer to each: `instep team link ID --customer CUS --replace OLD`; if Stripe knows none of them, check the account and the mode of the API key',
   'paid-without-plan':
     'set TEAM_PLAN=best and restart, or cancel the subscriptions that go on at Stripe',
   'payment-due':

@@ -5,9 +5,8 @@ import {
   canOthersSucceed,
   DatabaseRefused,
   linkTeam,
+  lockDismissals,
   type Query,
-  readNewestDismissal,
-  readStoredIssueOf,
 } from 'instep-engine/postgres';
 import {
   askForOrder,
@@ -39,19 +38,31 @@ import type { OperateContext } from './context.ts';
 import { findTeams } from './find-teams.ts';
 import { type NamedTeam, readNamedTeam, readTeamsWithName } from './named-teams.ts';
 
-export type ActionRequest = {
-  readonly action: Action;
-  readonly subject: Subject;
-  /** To link: the id or the name of a customer's team, or the id of a team's customer. */
-  readonly linkTo?: string;
-  /**
-   * The customer that the team has, or `null`: another one is neither replaced nor unlinked. By default, a link replaces
-   * only a customer that Stripe doesn't know, and whichever customer the team has is unlinked.
-   */
-  readonly expectedCustomerId?: string | null;
-  /** The newest dismissal of the subject, or `null`: a later one is not taken back. By default, all are. */
-  readonly expectedDismissalId?: number | null;
-};
+/** An action, with what it expects to find: it changes nothing if somebody else has changed that since. */
+export type ActionRequest =
+  | {
+      readonly action: 'link';
+      readonly subject: Subject;
+      /** The id or the name of a customer's team, or the id of a team's customer. */
+      readonly linkTo: string;
+      /** The customer that the team has, which is replaced; `null`: none. */
+      readonly expectedCustomerId: string | null;
+    }
+  | {
+      readonly action: 'unlink';
+      readonly subject: Subject;
+      /** The customer that the team has. */
+      readonly expectedCustomerId: string | null;
+    }
+  | {
+      readonly action: 'dismiss' | 'restore';
+      readonly subject: Subject;
+      /** The newest dismissal of the subject, also if it has ended or was taken back; `null`: there was none. */
+      readonly expectedDismissalId: number | null;
+    }
+  | { readonly action: 'replay' | 'compare' | 'repair'; readonly subject: Subject };
+
+type RequestOf<Name extends Action> = Extract<ActionRequest, { readonly action: Name }>;
 
 export type PerformOptions = {
   /**
@@ -94,9 +105,9 @@ export async function act(
 ): Promise<Outcome> {
   if (!applies(request)) return failed({ code: 'does-not-apply' });
   const { until = null } = options;
-  const { action, subject } = request;
+  const { subject } = request;
   const { inTransaction } = context;
-  switch (action) {
+  switch (request.action) {
     case 'link':
       return await link(request, context);
     case 'unlink':
@@ -112,14 +123,14 @@ export async function act(
     case 'repair':
       return await compare(subject.id, context, false);
     case 'dismiss':
-      return await inTransaction((query) => dismiss(query, subject, until));
+      return await inTransaction((query) => dismiss(query, request, until));
     case 'restore':
       return await inTransaction((query) => restore(query, request));
   }
 }
 
 async function link(
-  { subject: { kind, id }, linkTo = '', expectedCustomerId }: ActionRequest,
+  { subject: { kind, id }, linkTo, expectedCustomerId }: RequestOf<'link'>,
   context: ActionContext,
 ): Promise<Outcome> {
   const { query } = context.database;
@@ -127,15 +138,12 @@ async function link(
     const found = await teamNamed(linkTo, context);
     return 'code' in found
       ? failed(found)
-      : await linkAndReplay(found, id, expectedCustomerId ?? null, context);
+      : await linkAndReplay(found, id, expectedCustomerId, context);
   }
   if (!linkTo.startsWith('cus_')) return failed({ code: 'not-a-customer', text: linkTo });
   const team = await readNamedTeam(query, id);
   if (team === null) return failed({ code: 'no-such-team', text: id });
-  const issue = await readStoredIssueOf(query, team);
-  const replaced = issue?.cause === 'unknown customer' ? team.customerId : null;
-  const expected = expectedCustomerId === undefined ? replaced : expectedCustomerId;
-  return await linkAndReplay(team, linkTo, expected, context);
+  return await linkAndReplay(team, linkTo, expectedCustomerId, context);
 }
 
 async function linkAndReplay(
@@ -200,14 +208,14 @@ async function teamNamed(
 }
 
 async function unlink(
-  { subject: { id }, expectedCustomerId }: ActionRequest,
+  { subject: { id }, expectedCustomerId }: RequestOf<'unlink'>,
   context: ActionContext,
 ): Promise<Outcome> {
   const team = await readNamedTeam(context.database.query, id);
   if (team === null) return failed({ code: 'no-such-team', text: id });
   const { id: teamId, customerId } = team;
   if (customerId === null) return failed({ code: 'not-linked', teamId });
-  if (expectedCustomerId !== undefined && expectedCustomerId !== customerId) {
+  if (expectedCustomerId !== customerId) {
     return failed({ code: 'has-another-customer', teamId, customerId });
   }
   const unlinked = { code: 'unlinked', teamId, customerId } as const;
@@ -283,7 +291,13 @@ async function decideOrder(subscriptionId: string, context: ActionContext): Prom
 }
 
 /** Dismisses parked events. Everything else is only hidden from the list. */
-async function dismiss(query: Query, { kind, id }: Subject, until: Date | null): Promise<Outcome> {
+async function dismiss(
+  query: Query,
+  { subject: { kind, id }, expectedDismissalId }: RequestOf<'dismiss' | 'restore'>,
+  until: Date | null,
+): Promise<Outcome> {
+  const newest = await lockDismissals(query, subjectText({ kind, id }));
+  if (expectedDismissalId !== newest) return failed({ code: 'dismissed-again' });
   const parked = parkedFilterOf({ kind, id });
   const signal = AbortSignal.timeout(DEADLINE_MS);
   const parkedEvents = parked === null ? 0 : await dismissParkedEvents(query, parked, signal);
@@ -294,10 +308,10 @@ async function dismiss(query: Query, { kind, id }: Subject, until: Date | null):
 /** Takes dismissals back. The audit has both. */
 async function restore(
   query: Query,
-  { subject: { kind, id }, expectedDismissalId: expected }: ActionRequest,
+  { subject: { kind, id }, expectedDismissalId }: RequestOf<'dismiss' | 'restore'>,
 ): Promise<Outcome> {
-  const newest = await readNewestDismissal(query, subjectText({ kind, id }));
-  if (expected !== undefined && expected !== newest) return failed({ code: 'dismissed-again' });
+  const newest = await lockDismissals(query, subjectText({ kind, id }));
+  if (expectedDismissalId !== newest) return failed({ code: 'dismissed-again' });
   const parked = parkedFilterOf({ kind, id });
   const parkedEvents = parked === null ? 0 : await restoreParkedEvents(query, parked);
   return done({ code: 'restored', parkedEvents });

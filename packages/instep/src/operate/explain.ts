@@ -9,7 +9,7 @@ import {
   decidingEventsOf,
   type Query,
   readDismissals,
-  readNewestDismissal,
+  readNewestDismissals,
   readStates,
   readStoredIssueOf,
   type StoredStates,
@@ -52,6 +52,8 @@ export type ExplainedTeam = {
   readonly isCompared: boolean;
   /** What an operator has decided to leave as it is; `null`: nothing. */
   readonly dismissal: Dismissal | null;
+  /** The newest dismissal of the team, even if it was taken back; `null`: there is none. */
+  readonly dismissalId: number | null;
 };
 
 /** A subscription of a team's customer. */
@@ -146,6 +148,7 @@ export async function explainTeam(
     issue: found && comparisonIssueOf(found, [team]),
     isCompared: await readIsCompared(query, customerId),
     dismissal: dismissals.get(String(id)) ?? null,
+    dismissalId: await readDismissalId(query, `team:${id}`),
     status: statusOf(record, deciding),
     notes: [...notesOn(record, deciding)],
     subscriptions,
@@ -283,8 +286,12 @@ export async function explainEvent(
     ...{ ...explanation, parsed, previous, next, teams },
     mode: originOfBody(event.body).mode,
     isDismissed: event.outcome === 'parked' && (await readIsDismissed(query, event)),
-    dismissalId: await readNewestDismissal(query, `event:${position}`),
+    dismissalId: await readDismissalId(query, `event:${position}`),
   };
+}
+
+async function readDismissalId(query: Query, subject: string): Promise<number | null> {
+  return (await readNewestDismissals(query, [subject])).get(subject) ?? null;
 }
 
 async function readAround(query: Query, customerId: string, position: number): Promise<EventRow[]> {

@@ -8,6 +8,7 @@ import {
   type IssueCause,
   MAX_COUNTED_STORED,
   type Query,
+  readNewestDismissals,
   readPaidWithoutPlan,
   readStoredIssues,
   rowsOf,
@@ -29,7 +30,7 @@ import {
   SUBJECT_ISSUES,
   type SubjectIssueCode,
 } from '../health/issues.ts';
-import type { Subject } from './audit.ts';
+import { type Subject, subjectText } from './audit.ts';
 import type { OperateContext } from './context.ts';
 import { type ChargedSubscription, readDoubleBilled } from './double-billing.ts';
 import {
@@ -106,9 +107,12 @@ export type OpenIssue = { [Code in SubjectIssueCode]: OpenIssueOf<Code> }[Subjec
 /** What a comparison with Stripe or with the event log found. */
 export type ComparisonIssue = Extract<OpenIssue, { readonly code: ComparisonIssueCode }>;
 
+/** An open issue, and the newest dismissal of its subject, even if it was taken back; `null`: there is none. */
+export type ListedIssue = OpenIssue & { readonly dismissalId: number | null };
+
 /** The most severe issues first. */
 export type FirstIssues = {
-  readonly issues: readonly OpenIssue[];
+  readonly issues: readonly ListedIssue[];
   /** Whether there are more than these. */
   readonly isMore: boolean;
 };
@@ -255,7 +259,7 @@ type IssueSearch = {
   /** The first issues, 50 by default. */
   first(limit?: number): Promise<FirstIssues>;
   /** All issues, for a file. */
-  all(): AsyncGenerator<OpenIssue>;
+  all(): AsyncGenerator<ListedIssue>;
   /** How many issues of each code are open, of all codes. */
   count(): Promise<IssueCounts>;
 };
@@ -284,7 +288,7 @@ export function findIssues(
   const naming = { teamKey: linkByMetadata ?? TEAM_KEY, keyMode };
   return {
     async first(limit = 50) {
-      const issues: OpenIssue[] = [];
+      const issues: ListedIssue[] = [];
       for await (const issue of readIssues(query, codes, { naming, limit: limit + 1 })) {
         if (issues.length === limit) return { issues, isMore: true };
         issues.push(issue);
@@ -301,10 +305,16 @@ async function* readIssues(
   query: Query,
   codes: readonly SubjectIssueCode[],
   page: Omit<SourcePage, 'after'>,
-): AsyncGenerator<OpenIssue> {
+): AsyncGenerator<ListedIssue> {
   for (const code of codes) {
-    yield* rowsOf<OpenIssue, string>(async (after) => {
-      const found = await READERS[code](query, { ...page, after: after ?? '' });
+    yield* rowsOf<ListedIssue, string>(async (after) => {
+      const issues = await READERS[code](query, { ...page, after: after ?? '' });
+      const subjects = issues.map(({ subject }) => subjectText(subject));
+      const dismissals = await readNewestDismissals(query, subjects);
+      const found = issues.map((one, index) => {
+        const dismissalId = dismissals.get(subjects[index] ?? '') ?? null;
+        return { ...one, dismissalId };
+      });
       const last = found.length < page.limit ? undefined : found.at(-1);
       return { found, examinedTo: last?.customerId ?? last?.subject.id ?? null };
     });

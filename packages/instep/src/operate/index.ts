@@ -153,6 +153,7 @@ export {
   type FirstIssues,
   findIssues,
   type IssueEvidence,
+  type ListedIssue,
   type OpenIssue,
 } from './find-issues.ts';
 export * from './find-teams.ts';

@@ -130,8 +130,8 @@ export type Performed = {
  * const operator = { name: 'user:7', how: 'application' } as const;
  * const subject = { kind: 'customer', id: 'cus_123' } as const;
  * const { results } = await perform(context, operator, [
- *   { action: 'link', subject, linkTo: '9' },
- *   { action: 'dismiss', subject },
+ *   { action: 'link', subject, linkTo: '9', expectedCustomerId: null },
+ *   { action: 'dismiss', subject, expectedDismissalId: null },
  * ]);
  * console.log(results.map(({ result }) => result.code).join()); // no-such-team,dismissed
  * await context.close();

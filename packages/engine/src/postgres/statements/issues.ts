@@ -4,7 +4,7 @@
 import type { PlanInRow } from '../../rule/plan-fields.ts';
 import type { ApplicationId } from '../application.ts';
 import type { Query } from '../database.ts';
-import { columnArrays, onlyRow } from '../named-statement.ts';
+import { columnArrays } from '../named-statement.ts';
 import type { ApplicationTables } from '../tables/application-tables.ts';
 import { columnOf, comparable, fieldsOf } from '../teams-table.ts';
 import type { Team } from './teams.ts';
@@ -281,14 +281,33 @@ const NEWEST_DISMISSAL = (subject: string) => `(
                   and dismissal.subject = ${subject}
              )`;
 
-/** The id of the newest dismissal of a subject, even if it was taken back; `null`: there is none. */
-export async function readNewestDismissal(query: Query, subject: string): Promise<number | null> {
-  const { id } = await onlyRow<{ id: number | null }>(query, {
-    name: 'read_newest_dismissal',
-    text: `select ${NEWEST_DISMISSAL('$1')} as id`,
+/** The id of the newest dismissal of each subject that has one, even if it was taken back. */
+export async function readNewestDismissals(
+  query: Query,
+  subjects: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  const rows = await query<{ subject: string; id: number }>({
+    name: 'read_newest_dismissals',
+    text: `
+      select subject, max(id) as id
+        from instep.operator_actions
+       where action = 'dismiss'
+         and is_done
+         and subject = any ($1::text[])
+       group by subject`,
+    values: [subjects],
+  });
+  return new Map(rows.map(({ subject, id }) => [subject, id]));
+}
+
+/** The id of the newest dismissal of a subject, for a transaction that alone adds or takes back one; `null`: there is none. */
+export async function lockDismissals(query: Query, subject: string): Promise<number | null> {
+  await query({
+    name: 'lock_dismissals',
+    text: `select pg_advisory_xact_lock(hashtextextended('instep dismiss ' || $1, 0))`,
     values: [subject],
   });
-  return id;
+  return (await readNewestDismissals(query, [subject])).get(subject) ?? null;
 }
 
 /** What an operator has decided to leave as it is. */
