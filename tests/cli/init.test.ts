@@ -546,7 +546,9 @@ describe('an app without HS256 sessions gets no profile', () => {
     expect(done.stdout).toMatch(/^sessions +no code was found that signs the cookie session/m);
     expect(done.stdout).toMatch(/^profile +off, because/m);
     expect(done.stdout).toMatch(/^tables +public.teams$/m);
-    expect(done.stdout).toMatch(/^ok +teams +usable: public.teams$/m);
+    expect(done.stdout).toMatch(
+      /^ok +teams +usable: public.teams; written: public.teams \(by stripe_customer_id\): .*plan_name/m,
+    );
     expect(done.stdout).toContain('where you deploy Instep, set PROFILE=off and TEAM_PLAN=best');
     const after = filesOf(folder);
     const port = way === 'beside' ? 'PORT=3010\n' : '';

@@ -149,6 +149,9 @@ describe.each(SCHEMAS)('%s', (schema) => {
     expect(await post({ ...priced, ...dated })).toBe(200);
     expect(await rowOf('cus_1')).toMatchObject(granted);
 
+    const access = await database.query('select has_access from instep.team_access');
+    expect(access).toContainEqual({ has_access: true });
+
     expect(await post({ ...priced, ...dated, status: 'past_due' })).toBe(200);
     expect(await rowOf('cus_1')).toMatchObject(granted);
 
@@ -156,6 +159,13 @@ describe.each(SCHEMAS)('%s', (schema) => {
     expect(await rowOf('cus_1')).toMatchObject(cleared);
     const { code, stdout } = await runInstep(['rebuild', '--dry-run', '--json'], environment());
     expect([code, stdout]).toEqual([0, expect.not.stringContaining('cus_1')]);
+  });
+
+  test('the start says what is written', () => {
+    const recognized = instep.lines.find((line) => line.includes('columns of plans')) ?? '';
+    for (const column of [customerColumn, ...Object.keys(granted)]) {
+      expect(recognized.replaceAll('\\"', '"')).toContain(column);
+    }
   });
 
   test('a renewal changes only the end of the period', async () => {

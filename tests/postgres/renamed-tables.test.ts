@@ -30,6 +30,15 @@ describe.each(postgresServers)('$name', (server) => {
     expect((await readTeam(database.query, id))?.plan.subscriptionStatus).toBe('canceled');
   });
 
+  test('an event waits for a column of its plan that is gone, until it is there again', async () => {
+    const ingest = openPipeline(database);
+    const event = receivedEvent({ customerId: 'cus_1', createdSeconds: 30 });
+    await database.query('alter table "Team" rename "subscriptionStatus" to state');
+    await expect(ingest([event])).rejects.toMatchObject({ code: 'APPLICATION_TABLES_UNFIT' });
+    await database.query('alter table "Team" rename state to "subscriptionStatus"');
+    expect(await ingest([event])).toMatchObject([{ outcome: 'applied' }]);
+  });
+
   test('a table that is gone is reported by name after it was looked up again', async () => {
     await database.query('alter table "Team" rename to companies');
     await expect(readTeam(database.query, 1)).rejects.toMatchObject({

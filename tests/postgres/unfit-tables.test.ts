@@ -138,6 +138,18 @@ describe.each(postgresServers)('$name', (server) => {
     ]);
   });
 
+  test('a field that is declared as null needs no column that fits', async () => {
+    await database.query('alter table teams add column quantity integer not null');
+    const columns = { quantity: null, planName: null };
+    const { teams } = applicationTablesOf(
+      await recognizeTables(database.query, { teams: { columns } }),
+    );
+    expect([...teams.table.plan.keys()].sort()).toEqual([
+      ...['providerProductId', 'providerSubscriptionId', 'subscriptionStatus'],
+    ]);
+    await database.query('alter table teams drop column quantity');
+  });
+
   test('a name that can’t be null, and that nothing else clears, is reported', async () => {
     const others = ['provider_subscription_id', 'provider_product_id', 'subscription_status'];
     const drop = others.map((name) => `drop column ${name}`).join(', ');

@@ -78,6 +78,7 @@ const sidebar: DefaultTheme.SidebarItem[] = [
       page('docs/contract.md'),
       { text: 'HTTP', link: '/http' },
       page('docs/configuration.md'),
+      page('docs/your-tables.md'),
       page('docs/errors.md'),
       page('docs/cli/README.md', 'Commands'),
       ...apiPages(),

@@ -376,7 +376,8 @@ async function openDatabase(options: InstepOptions, statementTimeoutMs: number) 
   });
   try {
     const onWarning = (message: string) => logger.warn(message);
-    await prepareDatabase(server, { onConnectionError, onWarning });
+    const onRecognized = (teams: string) => logger.info({ teams }, 'columns of plans');
+    await prepareDatabase(server, { onConnectionError, onWarning, onRecognized });
   } catch (error) {
     await server.release();
     throw error;

@@ -117,6 +117,7 @@ export {
   keptPlanName,
   type RecognizedColumn,
   type RecognizedTable,
+  writtenText,
 } from './tables/recognized-tables.ts';
 export type { PlanColumn, TeamsTable } from './teams-table.ts';
 export { writersHaveEnded } from './writers.ts';

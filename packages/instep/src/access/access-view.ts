@@ -115,13 +115,12 @@ function viewSql({ teams }: Recognition): { sql: string; result: string } | null
   if (teams === null) return null;
   const columnOf = (name: string) => teams.columns.find(({ field }) => field === name)?.column;
   const id = columnOf('id');
-  const texts = TEXT_FIELDS.flatMap((field) => columnOf(field) ?? []);
-  if (!id || texts.length < TEXT_FIELDS.length) return null;
+  if (!id) return null;
   const isPadded = id.type === 'character';
   const type = isPadded ? 'text' : id.type;
   const read = [
     `${id.sql}${isPadded ? '::text' : ''}`,
-    ...texts.map((column) => `${column.sql}::text`),
+    ...TEXT_FIELDS.map((field) => `${columnOf(field)?.sql ?? 'null'}::text`),
   ];
   const result = `TABLE(team_id ${type}, customer_id text, subscription_id text, product_id text, plan_name text, subscription_status text)`;
   const sql = `

@@ -9,6 +9,7 @@ import {
   openDatabase,
   prepareSchema,
   type WantedTables,
+  writtenText,
 } from 'instep-engine/postgres';
 import { makeAccessView } from '../access/access-view.ts';
 import { type EmbeddedPostgres, openEmbeddedPostgres } from './embedded-postgres.ts';
@@ -84,6 +85,8 @@ const MIGRATION_TIMEOUT_MS = 60_000;
 export type PrepareOptions = {
   readonly onConnectionError: (error: Error) => void;
   readonly onWarning?: (message: string) => void;
+  /** Is told what Instep writes to which of the app's tables. */
+  readonly onRecognized?: (text: string) => void;
   /**
    * Whether to create `users` and `teams` if neither exists. By default, only in the embedded database: in any
    * other one, the migrations of the app would find tables that they did not create.
@@ -97,6 +100,7 @@ export async function prepareDatabase(
   {
     onConnectionError,
     onWarning = () => undefined,
+    onRecognized = () => undefined,
     createsTables = server.isEmbedded,
   }: PrepareOptions,
 ): Promise<string[]> {
@@ -107,7 +111,10 @@ export async function prepareDatabase(
   });
   try {
     const { tables } = server;
-    const makeViews = makeAccessView;
+    const makeViews: typeof makeAccessView = async (database, recognition) => {
+      if (recognition.teams !== null) onRecognized(writtenText(recognition.teams));
+      await makeAccessView(database, recognition);
+    };
     return await prepareSchema(database, { tables, createsTables, onWarning, makeViews });
   } finally {
     await database.close();

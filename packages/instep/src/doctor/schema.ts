@@ -11,6 +11,7 @@ import {
   type RecognizedTable,
   SchemaMismatch,
   type TableUse,
+  writtenText,
 } from 'instep-engine/postgres';
 import { isAccessViewCurrent } from '../access/access-view.ts';
 import { policyText, readPolicy } from '../access/team-access.ts';
@@ -67,7 +68,8 @@ export async function checkTables(
   ];
   if (warnings.length > 0) return warnings;
   const usable = [users, teams].flatMap((one) => one?.table.sql ?? []);
-  return [ok(name, `usable: ${usable.join(' and ')}`)];
+  const written = teams === null ? '' : `; written: ${writtenText(teams)}`;
+  return [ok(name, `usable: ${usable.join(' and ')}${written}`)];
 }
 
 /**

@@ -10,7 +10,7 @@ export class MembersUnknown extends InstepError {
   constructor() {
     super(
       'no table of members was recognized, so teams can not be found by the email address of a person: ' +
-        'declare it as `members` in INSTEP_TABLES (docs/configuration.md)',
+        'declare it as `members` in INSTEP_TABLES (docs/your-tables.md)',
     );
   }
 }

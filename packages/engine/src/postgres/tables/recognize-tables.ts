@@ -2,25 +2,20 @@
 // the doctor and `instep tables` also look at what does not fit.
 
 import { PLAN_FIELDS, type PlanFieldName } from '../../rule/plan-fields.ts';
-import { effectOf, STATUSES } from '../../rule/status.ts';
 import { InstepError } from '../../runtime/errors.ts';
 import type { Query } from '../named-statement.ts';
 import {
   type ApplicationTables,
-  type ColumnContent,
   contractColumn,
-  type DeclaredTable,
   type Entity,
-  FIELDS,
   type WantedTables,
 } from './application-tables.ts';
 import { declarationOf, findTeamsTables, type TeamsCandidate } from './find-teams-table.ts';
-import { type Column, readTables, type Table } from './read-tables.ts';
+import { readTables, type Table } from './read-tables.ts';
+import { columnNames, recognizeTable, writtenFields } from './recognize-columns.ts';
 import {
   columnOf,
-  dropNotNull,
   keptPlanName,
-  type RecognizedColumn,
   type RecognizedTable,
   tableOf,
   teamRows,
@@ -36,57 +31,6 @@ const DEFAULTED_USER_FIELDS: readonly string[] = [
   'deletedAt',
 ];
 
-/** The types that fit, each after its category in PostgreSQL, and their name for people. */
-const COLUMN_TYPES: Readonly<Record<ColumnContent, { name: string; fits: RegExp }>> = {
-  id: { name: 'integer, uuid or text', fits: /^(?:N (?:smallint|integer|bigint)|U uuid|S .*)$/ },
-  text: { name: 'text', fits: /^S / },
-  label: { name: 'text', fits: /^[SE] / },
-  time: { name: 'timestamptz', fits: /^D timestamp/ },
-  number: { name: 'integer', fits: /^N (?:smallint|integer|bigint)$/ },
-  flag: { name: 'boolean', fits: /^B boolean$/ },
-  moment: {
-    name: 'timestamptz, or bigint for seconds',
-    fits: /^(?:D timestamp.*|N (?:integer|bigint))$/,
-  },
-};
-
-const withStripe = (field: string) => field.replace(/^provider/, 'stripe');
-
-/**
- * The conventions by which applications name columns: the contract's, nextjs/saas-starter's and
- * Prisma's.
- */
-const CONVENTIONS: readonly ((field: string) => string)[] = [
-  contractColumn,
-  (field) => contractColumn(withStripe(field)),
-  (field) => field,
-  withStripe,
-];
-
-/** How applications call fields otherwise. Not `plan` and `status`, which hold the application's own words in most. */
-const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
-  subscriptionStatus: ['stripeSubscriptionStatus', 'stripeStatus'],
-  priceId: ['stripePriceId', 'providerPriceId'],
-  quantity: ['stripeQuantity'],
-  currentPeriodEndsAt: ['currentPeriodEnd', 'stripeCurrentPeriodEnd', 'periodEnd'],
-  cancelAtPeriodEnd: ['stripeCancelAtPeriodEnd'],
-  trialEndsAt: ['trialEnd', 'stripeTrialEnd'],
-};
-
-/** The names that a field's column can have, the contract's first. */
-function columnNames(field: string): string[] {
-  return [...new Set([field, ...(OTHER_NAMES[field] ?? [])].flatMap(namesOf))];
-}
-
-const namesOf = (field: string) => CONVENTIONS.map((nameOf) => nameOf(field));
-
-/** The names of missing columns, in the convention that most of the table's columns follow. */
-function conventionOf(fields: readonly string[], present: ReadonlySet<string>) {
-  const hits = CONVENTIONS.map((nameOf) => fields.filter((field) => present.has(nameOf(field))));
-  const most = Math.max(...hits.map(({ length }) => length));
-  return CONVENTIONS[hits.findIndex(({ length }) => length === most)] ?? contractColumn;
-}
-
 /** A table of the application is missing, lacks a column, or has one with an unusable type. */
 export class ApplicationTablesUnfit extends InstepError {
   readonly code = 'APPLICATION_TABLES_UNFIT';
@@ -101,16 +45,15 @@ export class ApplicationTablesUnfit extends InstepError {
   }
 }
 
+/** Teams can lack these, but not all of `DECISIVE`. */
+const TEAM_FIELDS = ['name', 'updatedAt', ...PLAN_FIELDS.map(({ name }) => name)];
+
 const CREATE_TABLE =
   "run your app's migrations first, set INSTEP_TABLES to your names, or name the table's schema in " +
   'DATABASE_URL (?schema=…); for an app without both tables, `instep migrate --create-tables` creates them';
 
 const ALTER_COLUMNS =
-  'add or alter the columns, or set INSTEP_TABLES to the names that they have (docs/configuration.md)';
-
-const PLAN_FIELD_OF = new Map<string, (typeof PLAN_FIELDS)[number]>(
-  PLAN_FIELDS.map((field) => [field.name, field]),
-);
+  'add or alter the columns, or set INSTEP_TABLES to the names that they have (docs/your-tables.md)';
 
 /** At least one of these tells which plan a team has. */
 const DECISIVE: readonly string[] = [
@@ -119,9 +62,6 @@ const DECISIVE: readonly string[] = [
   'planName',
   'priceId',
 ] satisfies PlanFieldName[];
-
-/** The statuses that are written. */
-const WRITTEN_STATUSES = Object.keys(STATUSES).filter((status) => effectOf(status) !== 'none');
 
 /** The recognized tables of the application; `null` for a missing table. */
 export type Recognition = {
@@ -155,9 +95,7 @@ export async function recognizeTables(query: Query, wanted: WantedTables): Promi
       ...DEFAULTED_USER_FIELDS,
       ...(wanted.profile === 'without password' ? ['passwordHash'] : []),
     ],
-    teams: ['name', 'updatedAt', ...PLAN_FIELD_OF.keys()].filter(
-      (one) => !planFields.includes(one),
-    ),
+    teams: TEAM_FIELDS.filter((field) => !planFields.includes(field)),
     members: [],
   };
   const recognized = (entity: Entity) => {
@@ -214,78 +152,6 @@ function membersOf(members: RecognizedTable | null): ApplicationTables['members'
   return areReadable ? { rows: tableOf(members).rows } : null;
 }
 
-function recognizeTable(
-  entity: Entity,
-  table: Table,
-  canLack: readonly string[],
-  declared: DeclaredTable<string> = {},
-): RecognizedTable {
-  const fields: [string, ColumnContent][] = Object.entries(FIELDS[entity]);
-  const nameOf = conventionOf(
-    fields.map(([field]) => field),
-    new Set(table.columns.keys()),
-  );
-  const columns = fields.map(([field, content]) => {
-    const declaredName = declared.columns?.[field];
-    const possible = typeof declaredName === 'string' ? [declaredName] : columnNames(field);
-    const present =
-      declaredName === null ? [] : possible.flatMap((one) => table.columns.get(one) ?? []);
-    const { name: expectedType, fits } = COLUMN_TYPES[content];
-    const fitting = present.find(({ category, type }) => fits.test(`${category} ${type}`));
-    const named = fitting ?? present[0] ?? null;
-    // A user's column that exists is read: of another type, it could hide who is deleted. So is one of the contract's plan.
-    const mustFit = entity === 'users' || PLAN_FIELD_OF.get(field)?.isRequired === true;
-    const isNeeded =
-      typeof declaredName === 'string' || !canLack.includes(field) || (mustFit && named !== null);
-    const column = isNeeded ? named : (fitting ?? null);
-    const name = column?.name ?? declaredName ?? nameOf(field);
-    const place = `${table.name}.${name}`;
-    let problem: string | null = null;
-    if (isNeeded && column === null) problem = `${place} (${expectedType}) is missing`;
-    else if (isNeeded && fitting === undefined) {
-      problem = `${place} is ${column?.type}, not ${expectedType}`;
-    } else if (column !== null && entity === 'teams')
-      problem = whyNotWritable(table, field, column);
-    const isWritten = column !== null && PLAN_FIELD_OF.has(field);
-    return { field, name, column, isOptional: !isNeeded && !isWritten, problem };
-  });
-  return { entity, table, columns: entity === 'teams' ? withSharedColumns(columns) : columns };
-}
-
-/** Why a field of a plan can't be written to a column of its type. */
-function whyNotWritable(table: Table, field: string, column: Column): string | null {
-  const planField = PLAN_FIELD_OF.get(field);
-  if (planField === undefined) return null;
-  const place = `${table.name}.${column.name}`;
-  if (!column.isUpdatable) return `${place} can't be updated`;
-  const missing = WRITTEN_STATUSES.find((status) => column.labels?.includes(status) === false);
-  if (missing !== undefined) {
-    return `${place} can't be ${missing}: alter type ${column.type} add value '${missing}';`;
-  }
-  const { name, type, whenCleared } = planField;
-  const isKept = name === 'planName' || type === 'boolean' || whenCleared === 'set';
-  return column.isNullable || isKept
-    ? null
-    : `${place} can't be null, so a canceled plan stays: ${dropNotNull(table, column)}`;
-}
-
-const writtenFields = ({ columns }: RecognizedTable) =>
-  columns.flatMap(({ field, column }) =>
-    column !== null && PLAN_FIELD_OF.has(field) ? field : [],
-  );
-
-/** A column of a team can hold only one of the fields that Instep needs there. */
-function withSharedColumns(columns: readonly RecognizedColumn[]): RecognizedColumn[] {
-  return columns.map((column) => {
-    const { field, name, isOptional } = column;
-    const sharing = columns.find(
-      (one) => one.field !== field && one.name === name && !one.isOptional && one.column !== null,
-    );
-    if (isOptional || sharing === undefined || column.problem !== null) return column;
-    return { ...column, problem: `${name} is the column of both ${field} and ${sharing.field}` };
-  });
-}
-
 function unfitness(
   found: Omit<Recognition, 'unfit'>,
   { profile, ...declared }: WantedTables,
@@ -311,13 +177,14 @@ function unfitness(
 /** A plan's name alone, in a column that can't be null, would never say that a team has none. */
 function lackOfPlan(teams: RecognizedTable): string[] {
   const { table } = teams;
-  const decisive = writtenFields(teams).filter((field) => DECISIVE.includes(field));
-  if (decisive.length === 0) {
+  const fields = writtenFields(teams);
+  if (!fields.some((field) => DECISIVE.includes(field))) {
     const names = DECISIVE.map(contractColumn).join(', ');
     return [`${table.name} has no column for a plan: one of ${names} (text) must be there`];
   }
   const kept = keptPlanName(teams);
-  const isNameAlone = kept !== null && decisive.every((field) => field === 'planName');
+  const tellsPlan = [...DECISIVE, 'providerSubscriptionId'].filter((one) => one !== 'planName');
+  const isNameAlone = kept !== null && !fields.some((field) => tellsPlan.includes(field));
   return isNameAlone ? [`${kept.text}, and nothing else says so: ${kept.statement}`] : [];
 }
 

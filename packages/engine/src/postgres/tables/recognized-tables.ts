@@ -47,6 +47,13 @@ export function keptPlanName(teams: RecognizedTable): { text: string; statement:
   return { text, statement: dropNotNull(teams.table, column) };
 }
 
+/** What Instep writes to which table, for people: `public.teams (by stripe_customer_id): plan_name, subscription_status`. */
+export function writtenText(teams: RecognizedTable): string {
+  const { name, customerId, plan, updatedAt } = teamsTableOf(teams);
+  const written = [...[...plan.values()].map((column) => column.name), updatedAt ?? []].flat();
+  return `${name} (by ${customerId}): ${written.join(', ')}`;
+}
+
 /** The table of teams as the engine names it. */
 export function teamsTableOf(teams: RecognizedTable): TeamsTable {
   const plan = PLAN_FIELDS.flatMap(({ name, type }) => {

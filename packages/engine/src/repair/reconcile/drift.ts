@@ -7,10 +7,10 @@ import type { CustomerState } from '../../rule/customer-state.ts';
 import { fold } from '../../rule/fold.ts';
 import { KnownEvents } from '../../rule/known-events.ts';
 import { isPlanOf, isSamePlan, NO_PLAN } from '../../rule/plan.ts';
-import { type Plan, type PlanInRow, partOf } from '../../rule/plan-fields.ts';
+import { PLAN_FIELDS, type Plan, type PlanInRow, partOf } from '../../rule/plan-fields.ts';
 import { type PlanSelection, selectedReport, teamPlan } from '../../rule/plan-selection.ts';
 import { planWriterOf } from '../../rule/plan-writer.ts';
-import type { Reported } from '../../rule/reported.ts';
+import { type Reported, reportedBy } from '../../rule/reported.ts';
 import { ENDED_STATUSES, effectOf } from '../../rule/status.ts';
 import { type ListedSubscription, makeSnapshot } from '../../stripe/subscription-snapshot.ts';
 
@@ -55,7 +55,9 @@ export function driftOf(
     (subscription) =>
       effectOf(subscription.status) !== 'none' && !isOutdated(subscription, known, nowMs),
   );
-  const differing = current.filter((subscription) => !isKnown(subscription, known, names));
+  const differing = current.filter(
+    (subscription) => !isKnown(subscription, known, names, team.plan),
+  );
   const unchangedLive = differing.some(isAlive)
     ? current.filter((subscription) => isAlive(subscription) && !differing.includes(subscription))
     : [];
@@ -112,15 +114,24 @@ function isOutdated(
   return createdSeconds > asOfSeconds && createdSeconds <= nowMs / 1_000 + MAX_AHEAD_SECONDS;
 }
 
-/** Whether we know the subscription as it is listed. Old API versions have a name and no product. */
+/**
+ * Whether we know the subscription as it is listed, in the fields that the team's row can hold. Old API versions have a name
+ * and no product.
+ */
 function isKnown(
-  { subscriptionId, status, productId, planName }: ListedSubscription,
+  { subscriptionId, status, productId, planName, object }: ListedSubscription,
   known: Deciding,
   names: DriftOptions['names'],
+  row: PlanInRow,
 ): boolean {
   const deciding = known.get(subscriptionId);
   if (deciding?.status !== status) return false;
   if (effectOf(status) !== 'grants') return true;
+  const listed = reportedIn(object);
+  const isRenewed = OTHER_FIELDS.some((name) => {
+    return name in row && (listed?.[name] ?? null) !== (deciding.plan[name] ?? null);
+  });
+  if (isRenewed) return false;
   const { providerProductId, planName: knownName } = deciding.plan;
   if (providerProductId !== null) return providerProductId === productId;
   const name = planName ?? names.get(productId) ?? null;
@@ -154,6 +165,16 @@ function decidingIn({ subscriptions }: CustomerState): Deciding {
       deciding === null ? [] : [[id, deciding.reported] as const],
     ),
   );
+}
+
+/** The fields of a plan that the contract does not have. */
+const OTHER_FIELDS = PLAN_FIELDS.filter(({ isRequired }) => !isRequired).map(({ name }) => name);
+
+/** The values of a plan that a listed subscription has. */
+function reportedIn(object: ListedSubscription['object']): Plan | null {
+  const dated = { createdSeconds: 0, seenKeys: null, takenAtMs: 0, nonce: () => '' };
+  const snapshot = makeSnapshot(object, dated);
+  return snapshot && reportedBy(snapshot).plan;
 }
 
 /** The state once a listed subscription was ingested as a snapshot. */
