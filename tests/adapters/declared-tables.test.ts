@@ -17,13 +17,15 @@ test('openInstep uses the tables that its options declare', async () => {
       updated_at timestamptz, deleted_at timestamptz
     );
     create table orgs (
-      id serial, provider_customer_id text, provider_subscription_id text,
+      id serial, payer text, provider_subscription_id text,
       provider_product_id text, plan text, subscription_status text
     )`);
   const config = readConfig({ ...SECRETS, DATABASE_URL: url.href });
   const options = { config, logger: createLogger('silent'), maintenance: 'off' } as const;
   await expect(openInstep(options)).rejects.toMatchObject({ code: 'APPLICATION_TABLES_UNFIT' });
-  const tables = { teams: { table: 'orgs', columns: { planName: 'plan' } } };
+  const tables = {
+    teams: { table: 'orgs', columns: { providerCustomerId: 'payer', planName: 'plan' } },
+  };
   await (await openInstep({ ...options, tables })).close();
 
   const unnamed = { teams: { table: '' } };
