@@ -95,27 +95,31 @@ test('parked events are a notice at first, and a warning after ten minutes', asy
 });
 
 /** Parks an event whose metadata names a team. */
-async function parkNaming(customerId: string, text: string): Promise<void> {
+async function parkNaming(customerId: string, text: string, origin = {}): Promise<void> {
   const event = JSON.parse(eventBody({ customerId, subscriptionId: `sub_${customerId}` }));
   event.data.object.metadata = { teamId: text };
-  await account.ingest([received(JSON.stringify(event), Date.now())]);
+  await account.ingest([received(JSON.stringify({ ...event, ...origin }), Date.now())]);
 }
 
 test('the team that the metadata names is suggested', async () => {
   const taken = await addTeam(query, { name: 'Taken', customerId: 'cus_first' });
   const free = await addTeam(query, { name: 'Free', customerId: null });
   await parkNaming('cus_free', String(free));
+  await parkNaming('cus_mode', String(free), { livemode: true });
+  await parkNaming('cus_account', String(free), { account: 'acct_other' });
   await parkNaming('cus_odd', "1; drop table teams -- '");
   await parkNaming('cus_taken', String(taken));
   await deliver({ customerId: 'cus_silent' });
   const { issues } = await findIssues(context, 'parked-events').first();
   const remedies = ['link', 'replay', 'dismiss'];
   expect(issues).toMatchObject([
+    { customerId: 'cus_account', remedies, evidence: { suggestedTeam: null } },
     {
       customerId: 'cus_free',
       remedies,
       evidence: { suggestedTeam: { id: free, customerId: null } },
     },
+    { customerId: 'cus_mode', remedies, evidence: { suggestedTeam: null } },
     { customerId: 'cus_odd', remedies, evidence: { suggestedTeam: null } },
     { customerId: 'cus_silent', remedies, evidence: { suggestedTeam: null } },
     {
