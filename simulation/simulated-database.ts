@@ -2,11 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { printMessage } from 'instep/src/cli/output.ts';
-import {
-  connectToServer,
-  type DatabaseServer,
-  prepareDatabase,
-} from 'instep/src/database/connect.ts';
+import { connectToServer, prepareDatabase } from 'instep/src/database/connect.ts';
+import type { DatabaseServer } from 'instep-engine/postgres';
 import { parseDatabaseUrl } from 'instep-engine/src/postgres/database-url.ts';
 
 type SimulatedDatabase = {

@@ -1,4 +1,4 @@
-import type { PoolOptions } from 'instep/src/database/connect.ts';
+import type { PoolOptions } from 'instep-engine/postgres';
 import { type Database, openDatabase } from 'instep-engine/src/postgres/database.ts';
 import { parseDatabaseUrl } from 'instep-engine/src/postgres/database-url.ts';
 import { startProxy, type TcpProxy } from '../../tests/support/network/tcp-proxy.ts';

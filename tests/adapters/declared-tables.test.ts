@@ -19,7 +19,9 @@ test('openInstep uses the tables that its options declare', async () => {
     create table orgs (
       id serial, payer text, provider_subscription_id text,
       provider_product_id text, plan text, subscription_status text
-    )`);
+    );
+    -- Which of the two is meant, only the app can say.
+    create table accounts (like orgs)`);
   const config = readConfig({ ...SECRETS, DATABASE_URL: url.href });
   const options = { config, logger: createLogger('silent'), maintenance: 'off' } as const;
   await expect(openInstep(options)).rejects.toMatchObject({ code: 'APPLICATION_TABLES_UNFIT' });

@@ -46,7 +46,7 @@ test('the schema of another version exits with 1 and one line', async () => {
     const ended = await runInstep(command, { ...SETTINGS, DATABASE_URL: url.href });
     expect(ended.code).toBe(1);
     expect(ended.stderr).toMatch(
-      /^instep: the database is at migration \d+, .* run the version that migrated it \[SCHEMA_NEWER\]\n$/,
+      /^instep: the database is at migration \d+ of engine, .* run the version that migrated it \[SCHEMA_NEWER\]\n$/,
     );
   }
 });

@@ -16,6 +16,7 @@ test('signing secrets are read only where webhooks are verified, signed or check
   expect(mentioning(/webhookSecrets|readWebhook(?:Secrets|Target)/)).toEqual([
     'cli/demo/command.ts',
     'cli/trigger.ts',
+    'engine.ts',
     'instep.ts',
   ]);
 });
@@ -27,6 +28,7 @@ test('session secrets are read only where sessions are verified, created or chec
     'cli/setup.ts',
     'cli/user.ts',
     'doctor/examine.ts',
+    'engine.ts',
     'instep.ts',
   ]);
 });

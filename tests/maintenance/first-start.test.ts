@@ -63,7 +63,6 @@ async function startBesideApp({ canList }: { readonly canList: boolean }) {
       catchUpIntervalMs: 3_600_000,
       reconcileIntervalMs: 86_400_000,
       eventRetentionMs: null,
-      planHistoryRetentionMs: null,
     },
   );
   const run = async (name: string) => await jobs.find((job) => job.name === name)?.run(signal);

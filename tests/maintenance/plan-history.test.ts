@@ -1,8 +1,8 @@
 import { beforeEach, expect, test } from 'vitest';
 import type { Query } from '../support/internals/database.ts';
+import { pruneChangesJobs } from '../support/internals/repair.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
-import { createJobsWithoutStripe } from '../support/service/jobs-without-stripe.ts';
 
 const store = useDatabase(embeddedServer);
 const DAY_MS = 86_400_000;
@@ -14,9 +14,8 @@ async function prune({
   database = store.database,
   signal = new AbortController().signal,
 } = {}) {
-  const services = { database, now };
-  const jobs = createJobsWithoutStripe(services, { planHistoryRetentionMs: retentionMs });
-  const job = jobs.find(({ name }) => name === 'plan-history');
+  const services = { query: database.query, now, holder: 'holder' };
+  const [job] = pruneChangesJobs(services, retentionMs);
   await job?.run(signal);
   return job !== undefined;
 }

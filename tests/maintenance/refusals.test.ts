@@ -72,20 +72,20 @@ test('counting begins again after a day, and after a delivery was stored', async
 });
 
 test('cookies count only where most are refused, and no longer when an instance accepts them', async () => {
-  counts.acceptSession();
+  counts.sessionRead('');
   refuseSessions(1);
   await counts.store(query);
   expect(await refusals()).toEqual({});
-  counts.acceptSession();
+  counts.sessionRead('');
   refuseSessions(2);
   await counts.store(query);
   expect(await refusals()).toMatchObject({ sessions: { refused: 2 } });
-  counts.acceptSession();
+  counts.sessionRead('');
   await counts.store(query);
   // Another instance is possibly still refusing them.
   expect(await refusals()).toMatchObject({ sessions: { refused: 2 } });
   await age('2 minutes');
-  counts.acceptSession();
+  counts.sessionRead('');
   await counts.store(query);
   expect(await refusals()).toEqual({});
 });

@@ -1,69 +1,42 @@
 // Opens all parts and connects them; the only module that knows them all. `openInstep`, the handlers of adapters/ and
 // the commands call `openService`.
 
-import { randomUUID } from 'node:crypto';
-import {
-  createFetchHandler,
-  type Handler,
-  type IngestWebhook,
-  ReadinessEndpoint,
-  Router,
-  SessionReader,
-  secretKeys,
-  UserEndpoint,
-  WebhookEndpoint,
-} from 'instep-engine/http';
-import { type Ingest, IngestPipeline } from 'instep-engine/log';
+import { type Engine, type Feature, openEngine } from 'instep-engine';
+import type { Handler, IngestWebhook } from 'instep-engine/http';
+import type { Ingest } from 'instep-engine/log';
 import {
   type ApplicationId,
-  checkSchema,
-  checkWritable,
   type DatabasePool,
+  type DatabaseServer,
   type DeclaredTables,
   type PlanChange,
   type Query,
   readTeamChanges,
   type TeamChangesRequest,
 } from 'instep-engine/postgres';
-import { FailedJobs, type MaintenanceMode, openMaintenance } from 'instep-engine/repair';
+import type { MaintenanceMode } from 'instep-engine/repair';
 import {
   type Instrumentation,
   type Logger,
   limitLines,
   NO_INSTRUMENTATION,
-  withDeadline,
 } from 'instep-engine/runtime';
-import {
-  createEventRetrieval,
-  createStripeApi,
-  keyKindOf,
-  SignatureVerifier,
-} from 'instep-engine/stripe';
-import {
-  readAccess,
-  reportOtherPolicy,
-  storePolicy,
-  type TeamAccess,
-} from './access/team-access.ts';
-import {
-  type Feed,
-  type FeedCall,
-  type FeedOptions,
-  PlanChangeConsumers,
-  type PlanChangeHandler,
-} from './changes/plan-change-feed.ts';
+import { accessFeature } from './access/feature.ts';
+import { readAccess, type TeamAccess } from './access/team-access.ts';
+import { changesFeature } from './changes/feature.ts';
+import type { Feed, FeedCall, FeedOptions, PlanChangeHandler } from './changes/plan-change-feed.ts';
 import {
   type CompleteCheckoutRequest,
   completeCheckout,
   syncCustomer,
 } from './checkout/checkout.ts';
-import { type Config, describeDatabase, weakSecrets } from './config/config.ts';
+import { type AlertConfig, type Config, describeDatabase, weakSecrets } from './config/config.ts';
 import { checkedTables } from './config/database.ts';
 import { problemText } from './config/environment.ts';
-import { connectToServer, type DatabaseServer, prepareDatabase } from './database/connect.ts';
-import { createRefusalsJob, RefusalCounts } from './health/refusals.ts';
-import { linksByMetadata } from './links/link-by-metadata.ts';
-import { createLinkJob } from './links/link-waiting.ts';
+import { connectToServer } from './database/connect.ts';
+import type { Issue } from './health/issues.ts';
+import { RefusalCounts, refusalsFeature } from './health/refusals.ts';
+import { linksFeature } from './links/feature.ts';
 import type { GaugeSources } from './metrics/gauges.ts';
 import type { Exposition } from './metrics/metrics.ts';
 import { formSecretOf, type OperateContext } from './operate/context.ts';
@@ -174,10 +147,6 @@ export type InstepOptions = {
 };
 
 const MAX_CONNECTIONS = 10;
-const MINUTE_MS = 60_000;
-
-/** A database that does not answer must not delay the end of the process. */
-const STORE_REFUSALS_MS = 1_000;
 
 /** Logs which database is used, and the warnings about the configuration. */
 export function logSettings({ config, logger, pool }: InstepOptions): void {
@@ -187,204 +156,102 @@ export function logSettings({ config, logger, pool }: InstepOptions): void {
   for (const problem of weakSecrets(config.authSecrets)) logger.warn(problemText(problem));
 }
 
-/** Opens a service from the bottom up: the database, the ingest pipeline, maintenance, the endpoints. */
+/** Opens the engine with the features, and what an app calls. */
 export async function openService(options: InstepOptions): Promise<Service> {
   const { config, logger, maintenance: mode = 'background', now = Date.now } = options;
-  // Shorter than the deadline of the request, so that the error names the cause.
-  const timeoutMs = Math.ceil(config.requestDeadlineMs * 0.8);
-  const { server, database } = await openDatabase(options, timeoutMs);
-  const { query } = database;
-  await storePolicy(query, config.accessPolicy).catch((err) =>
-    logger.warn({ err }, 'the access policy was not stored'),
-  );
-  const { planSelection, linkByMetadata } = config;
-  const { keepsPaused } = config.accessPolicy;
-  const keyMode = keyKindOf(config.stripeApi.secretKey).mode;
+  const { planSelection, linkByMetadata, accessPolicy, alerts } = config;
+  const { keepsPaused } = accessPolicy;
+  const { profile } = config.database.tables;
+  const refusals = new RefusalCounts(now);
+  const changes = changesFeature(mode, config.planHistoryRetentionMs);
   async function readHealth() {
     const { reportHealth } = await import('./operate/health.ts');
-    const nowMs = now();
-    return await reportHealth(database, { keyMode, nowMs });
+    const { database, services } = engine;
+    return await reportHealth(database, { keyMode: services.keyMode ?? null, nowMs: now() });
   }
+  const readIssues = async () => (await readHealth()).issues;
   // The reports go nowhere until the metrics are started.
   const instrumentation: Instrumentation = { ...NO_INSTRUMENTATION };
-  const startMetrics = metricsStart(instrumentation, {
-    queued: () => pipeline.queued(),
-    poolUse: database.poolUse,
-    readHealth,
-    now,
-  });
-  const refusals = new RefusalCounts(now);
-  const stripeApi = { ...config.stripeApi, instrumentation };
-  const api = createStripeApi(stripeApi);
-  const ingesting = { database, api, logger, planSelection, keepsPaused, linkByMetadata, keyMode };
-  const linking = { database, logger, key: linkByMetadata, keyMode, deadlineMs: timeoutMs };
-  const pipeline = new IngestPipeline({
-    ...ingesting,
-    onUnlinked: linksByMetadata(linking),
-    maxQueued: config.maxQueuedEvents,
-    timeoutMs,
-    instrumentation,
-  });
-  const { ingest, settle, nameOf } = pipeline;
-  const clockMs = () => performance.now();
-  const context: OperateContext = {
-    ...{ ...ingesting, ingest, settle, nameOf, now, clockMs, nonce: randomUUID },
-    // It protects the forms of the console against other sites.
-    formSecret: formSecretOf(config.stripeApi.secretKey),
-    close: async () => undefined,
-  };
-
-  const isOnDemand = mode === 'on-demand';
-  const failedJobs = new FailedJobs(query, logger);
-  const consumers = new PlanChangeConsumers({ database, logger, holder: randomUUID(), isOnDemand });
-  const loadJobs = async () => {
-    const refusalsJob = createRefusalsJob(query, refusals);
-    // What this process refuses is counted nowhere else.
-    if (mode === 'off') return [refusalsJob];
-    const { createJobs } = await import('instep-engine/repair');
-    const jobs = [...createJobs({ ...context, failedJobs }, config), refusalsJob];
-    if (linkByMetadata !== null) {
-      const links = { database, settle, logger, keyMode, key: linkByMetadata };
-      jobs.push(createLinkJob(links, randomUUID()));
-    }
-    // On demand, nothing tells when the app stops.
-    if (mode === 'background') {
-      const run = () => reportOtherPolicy(query, config.accessPolicy);
-      jobs.push({ name: 'access-policy', intervalMs: MINUTE_MS, run });
-    }
-    if (config.alerts !== null) {
-      const { createAlertsJob } = await import('./operate/alerts.ts');
-      const readIssues = async () => (await readHealth()).issues;
-      const holder = randomUUID();
-      jobs.push(createAlertsJob({ query, alerts: config.alerts, readIssues, now, holder }));
-    }
-    return jobs;
-  };
-  const maintenance = openMaintenance(isOnDemand, loadJobs, {
-    logger,
-    instrumentation,
-    failedJobs,
-    otherJobs: () => (isOnDemand ? consumers.jobs() : []),
-  });
-
-  const webhook = new WebhookEndpoint({
-    verifier: new SignatureVerifier(config.webhookSecrets, {
-      signatureMatched: (timestampSeconds) => instrumentation.signatureMatched(timestampSeconds),
-      signatureRejected(problem) {
-        instrumentation.signatureRejected(problem);
-        if (problem === 'wrong') refusals.refuse('deliveries');
-      },
-    }),
-    pipeline,
-    retrieveEvent: createEventRetrieval(stripeApi),
-    keyMode,
-    instrumentation,
-    logger,
-    now,
-    nonce: randomUUID,
-    maxBodyBytes: config.maxBodyBytes,
-    requestDeadlineMs: config.requestDeadlineMs,
-  });
   // Anyone can send any number of forged cookies.
   const writeForeign = limitLines((members) =>
     logger.warn(members, 'session cookie with a signature of another secret: check AUTH_SECRET'),
   );
-  const sessions = new SessionReader(secretKeys(config.authSecrets), now, (reason) => {
-    if (reason === '' || reason === 'expired') refusals.acceptSession();
-    if (reason !== 'signature') return;
-    refusals.refuse('sessions');
-    writeForeign({});
-  });
-  const { profile } = config.database.tables;
-  let isShuttingDown = false;
-  const router = new Router({
-    user:
+  const server = await connect(options);
+  const engine: Engine = await openEngine({
+    ...{ server, logger, now, planSelection, keepsPaused, instrumentation, maintenance: mode },
+    stripe: { ...config.stripeApi, webhookSecrets: config.webhookSecrets },
+    profile:
       profile === 'off'
         ? null
-        : new UserEndpoint({
-            sessions,
-            query,
-            maxQueued: config.maxQueuedEvents,
+        : {
+            authSecrets: config.authSecrets,
             includePasswordHash: profile !== 'without password',
-            requestDeadlineMs: config.requestDeadlineMs,
-          }),
-    webhook,
-    readiness: new ReadinessEndpoint({
-      isShuttingDown: () => isShuttingDown,
-      async checkDatabase() {
-        await checkSchema(query);
-        await checkWritable(query);
-      },
-      logger,
-    }),
-    instrumentation,
-    logger,
+          },
+    onSignatureRejected: (problem) => refusals.signatureRejected(problem),
+    onSessionRead(reason) {
+      refusals.sessionRead(reason);
+      if (reason === 'signature') writeForeign({});
+    },
+    features: [
+      accessFeature(accessPolicy),
+      changes,
+      linksFeature(linkByMetadata),
+      refusalsFeature(refusals),
+      alertsFeature(alerts, readIssues),
+    ],
+    settings: { ...config, maxConnections: options.maxConnections ?? MAX_CONNECTIONS },
   });
-  const handle: Handler = (request) => router.handle(request);
-
-  let closed: Promise<void> | undefined;
-  async function closeAll(): Promise<void> {
-    try {
-      await Promise.all([maintenance.stop(), consumers.stopAll()]);
-      await withDeadline(refusals.store(query), STORE_REFUSALS_MS).catch((err) =>
-        logger.warn({ err }, 'the refusals of the last minute were not counted'),
-      );
-    } finally {
-      await database.close().finally(() => server.release());
-    }
-  }
-
+  const { database, services, handle, ingest, runMaintenance, close, stopBeingReady } = engine;
+  const { query } = database;
+  const context: OperateContext = {
+    ...services,
+    ...{ linkByMetadata, keyMode: services.keyMode ?? null },
+    // It protects the forms of the console against other sites.
+    formSecret: formSecretOf(config.stripeApi.secretKey),
+    close: async () => undefined,
+  };
   return {
-    handle,
-    fetch: createFetchHandler(handle),
-    ingest: webhook.ingestWebhook,
-    runMaintenance: maintenance.runDue,
-    startMetrics,
-    query,
-    ingestEvents: ingest,
+    ...{ handle, fetch: engine.fetch, ingest, runMaintenance, query, close, stopBeingReady },
+    startMetrics: metricsStart(instrumentation, {
+      ...{ queued: () => engine.queued(), poolUse: database.poolUse, readHealth, now },
+    }),
+    ingestEvents: services.ingest,
     databaseServer: server,
     completeCheckout: (...checkout) => completeCheckout(context, ...checkout),
     syncCustomer: (customerId) => syncCustomer(context, customerId),
     access: (teamId) => readAccess(query, teamId),
-    onPlanChange: (...consumer) => consumers.start(...consumer),
+    onPlanChange: (...consumer) => changes.consumers().start(...consumer),
     planChanges: (request) => readTeamChanges(query, request),
     operateContext: async () => context,
-    stopBeingReady() {
-      isShuttingDown = true;
-      void maintenance.stop();
-      void consumers.stopAll();
-    },
-    close() {
-      closed ??= closeAll();
-      return closed;
-    },
   };
 }
 
-/** Connects to the database, migrates it and checks the application's tables. */
-async function openDatabase(options: InstepOptions, statementTimeoutMs: number) {
-  const { config, logger, pool, maxConnections = MAX_CONNECTIONS } = options;
-  const onConnectionError = (err: Error) => logger.warn({ err }, 'database connection lost');
-  const server = await connectToServer({
-    ...config.database,
+/** Finds the database that the configuration or the app names. */
+async function connect({ config, logger, pool, tables }: InstepOptions): Promise<DatabaseServer> {
+  const { database } = config;
+  return await connectToServer({
+    ...database,
     pool,
     tables: {
-      ...(options.tables === undefined ? config.database.tables : checkedTables(options.tables)),
-      profile: config.database.tables.profile,
+      ...(tables === undefined ? database.tables : checkedTables(tables)),
+      profile: database.tables.profile,
     },
     notice: (message) => logger.info(message),
   });
-  try {
-    const onWarning = (message: string) => logger.warn(message);
-    const onRecognized = (teams: string) => logger.info({ teams }, 'columns of plans');
-    await prepareDatabase(server, { onConnectionError, onWarning, onRecognized });
-  } catch (error) {
-    await server.release();
-    throw error;
-  }
-  const database = server.open({ maxConnections, statementTimeoutMs, onConnectionError });
-  return { server, database };
 }
+
+/** Alerts about new and resolved issues; none without a receiver. It is loaded with the other jobs. */
+const alertsFeature = (
+  alerts: AlertConfig | null,
+  readIssues: () => Promise<readonly Issue[]>,
+): Feature => ({
+  name: 'alerts',
+  async jobs({ database: { query }, now, nonce }, mode) {
+    if (alerts === null || mode === 'off') return [];
+    const { createAlertsJob } = await import('./operate/alerts.ts');
+    return [createAlertsJob({ query, alerts, readIssues, now, holder: nonce() })];
+  },
+});
 
 /** At the first call, prom-client is loaded, and `instrumentation` begins to count. */
 function metricsStart(

@@ -81,7 +81,6 @@ export async function setUp(database: Database): Promise<FakeStripeApi> {
       catchUpIntervalMs: 3_600_000,
       reconcileIntervalMs: null,
       eventRetentionMs: null,
-      planHistoryRetentionMs: null,
     },
   );
   for (const { run } of tasks) await run(new AbortController().signal);

@@ -1,5 +1,11 @@
 // Names of the source that tests of several folders use: the only files that change when their modules move.
 
+import { MIGRATIONS } from 'instep/src/database/schema.ts';
+import type { Database } from 'instep-engine/src/postgres/database.ts';
+import { migrate as migrateTo } from 'instep-engine/src/postgres/migrate.ts';
+import { newestVersion as newestOf } from 'instep-engine/src/postgres/migrations.ts';
+
+export { checkWholeSchema as checkSchema, MIGRATIONS } from 'instep/src/database/schema.ts';
 export {
   type Database,
   openDatabase,
@@ -8,9 +14,16 @@ export {
 } from 'instep-engine/src/postgres/database.ts';
 export { parseDatabaseUrl, UnfitUrl } from 'instep-engine/src/postgres/database-url.ts';
 export { type Examined, pagesOf, readPage } from 'instep-engine/src/postgres/examine.ts';
-export { checkSchema, migrate } from 'instep-engine/src/postgres/migrate.ts';
-export { MIGRATIONS, newestVersion } from 'instep-engine/src/postgres/migrations.ts';
 export {
   applicationTablesOf,
   recognizeTables,
 } from 'instep-engine/src/postgres/tables/recognize-tables.ts';
+
+type MigrateOptions = Parameters<typeof migrateTo>[1];
+
+/** Makes the tables of the engine and of all features. */
+export const migrate = (database: Database, options: MigrateOptions = {}) =>
+  migrateTo(database, { migrations: MIGRATIONS, ...options });
+
+/** That of the engine. */
+export const newestVersion = () => newestOf(MIGRATIONS, 'engine');

@@ -1,5 +1,6 @@
 // Names of the source that tests of several folders use: the only files that change when their modules move.
 
+export { pruneChangesJobs } from 'instep/src/changes/prune-changes.ts';
 export { replayEvents } from 'instep/src/event-log/replay.ts';
 export { readPageOfEvents, searchLog } from 'instep/src/event-log/search.ts';
 export { readPositionSince } from 'instep-engine/src/log/event-rows.ts';

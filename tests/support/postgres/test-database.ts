@@ -55,7 +55,7 @@ export async function migrateByNewer(database: Database, kind: 'additive' | 'bre
   const version = newestVersion() + 1;
   const compatibleFrom = kind === 'additive' ? newestVersion() : version;
   const sql = 'create table instep.tomorrow (id integer)';
-  const newer = { version, name: 'tomorrow', sql, compatibleFrom };
+  const newer = { owner: 'engine', version, name: 'tomorrow', sql, compatibleFrom };
   return await migrate(database, { migrations: [...MIGRATIONS, newer] });
 }
 

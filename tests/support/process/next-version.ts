@@ -43,6 +43,7 @@ export function createNextVersion(former: ProgramVersion): ProgramVersion {
     writeFileSync(join(folder, file), text.replace(former.version, version));
   }
   const migration = {
+    owner: 'engine',
     version: schema,
     name: `${String(schema).padStart(4, '0')}_column`,
     sql: `
@@ -52,7 +53,7 @@ export function createNextVersion(former: ProgramVersion): ProgramVersion {
     compatibleFrom: former.schema,
   };
   const migrations = join(folder, 'packages/engine/src/postgres/migrations.ts');
-  appendFileSync(migrations, `MIGRATIONS.push(${JSON.stringify(migration)});\n`);
+  appendFileSync(migrations, `ENGINE_MIGRATIONS.push(${JSON.stringify(migration)});\n`);
   execFileSync(process.execPath, [join(ROOT, 'node_modules/rolldown/bin/cli.mjs'), '-c'], {
     cwd: folder,
   });

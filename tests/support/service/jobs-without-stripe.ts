@@ -40,7 +40,6 @@ export function createJobsWithoutStripe(
       catchUpIntervalMs: null,
       reconcileIntervalMs: null,
       eventRetentionMs: null,
-      planHistoryRetentionMs: null,
       ...settings,
     },
   );

@@ -10,6 +10,14 @@ export {
 } from './database.ts';
 export type { DatabasePool, PoolUse, ServerConnection } from './database-pool.ts';
 export {
+  type DatabasePlace,
+  type DatabaseServer,
+  type PoolOptions,
+  type PrepareOptions,
+  prepareServer,
+  serverAt,
+} from './database-server.ts';
+export {
   type DatabaseAddress,
   describeAddress,
   parseDatabaseUrl,
@@ -39,11 +47,11 @@ export {
   readPage,
   rowsOf,
 } from './examine.ts';
+export type { FeatureSchema } from './feature-schema.ts';
 export { checkSchema, SchemaInUse, SchemaMismatch } from './migrate.ts';
-export { newestVersion } from './migrations.ts';
+export { ENGINE_MIGRATIONS, type Migration, newestVersion } from './migrations.ts';
 export { columnArrays, type NamedStatement, onlyRow } from './named-statement.ts';
 export { type PgPool, pgDatabase, SESSION_OPTIONS } from './pg-database.ts';
-export { prepareSchema } from './prepare.ts';
 export { ENGINE_SCHEMA } from './schema.ts';
 export type { Statement, StatementRunner } from './statement.ts';
 export { linkTeam } from './statements/current-plan.ts';

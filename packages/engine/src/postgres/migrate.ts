@@ -5,7 +5,7 @@ import { CodedError, InstepError } from '../runtime/errors.ts';
 import { retry } from '../runtime/retry.ts';
 import type { Database, Query } from './database.ts';
 import { sqlState } from './errors.ts';
-import { MIGRATIONS, type Migration, newestVersion } from './migrations.ts';
+import { ENGINE_MIGRATIONS, type Migration, newestVersion } from './migrations.ts';
 
 /**
  * The schema of the database is not the one of this program: another Instep has migrated it in a way that this one can't
@@ -62,7 +62,7 @@ type MigrateOptions = {
 export async function migrate(
   database: Database,
   {
-    migrations = MIGRATIONS,
+    migrations = ENGINE_MIGRATIONS,
     verify = async () => undefined,
     createsTables = true,
     giveUpAfterMs = GIVE_UP_AFTER_MS,
@@ -96,7 +96,10 @@ export async function migrate(
   );
 }
 
-async function run(query: Query, { version, name, sql, compatibleFrom }: Migration): Promise<void> {
+async function run(
+  query: Query,
+  { owner, version, name, sql, compatibleFrom }: Migration,
+): Promise<void> {
   try {
     await query(sql);
   } catch (cause) {
@@ -108,8 +111,8 @@ async function run(query: Query, { version, name, sql, compatibleFrom }: Migrati
     );
   }
   await query(
-    'insert into instep.migrations (version, name, compatible_from) values ($1, $2, $3)',
-    [version, name, compatibleFrom],
+    'insert into instep.migrations (owner, version, name, compatible_from) values ($1, $2, $3, $4)',
+    [owner, version, name, compatibleFrom],
   );
 }
 
@@ -119,8 +122,11 @@ async function run(query: Query, { version, name, sql, compatibleFrom }: Migrati
  *
  * @throws SchemaMismatch
  */
-export async function checkSchema(query: Query): Promise<void> {
-  const pending = await readPending(query, MIGRATIONS);
+export async function checkSchema(
+  query: Query,
+  migrations: readonly Migration[] = ENGINE_MIGRATIONS,
+): Promise<void> {
+  const pending = await readPending(query, migrations);
   if (pending.length > 0) {
     const names = pending.map(({ name }) => name).join(', ');
     throw new SchemaMismatch(
@@ -131,31 +137,33 @@ export async function checkSchema(query: Query): Promise<void> {
   }
 }
 
+/** Tables of a feature that this program does not have stay as they are. */
 async function readPending(query: Query, known: readonly Migration[]): Promise<Migration[]> {
-  const { version: applied, compatibleFrom } = await readSchema(query);
-  const newest = newestVersion(known);
-  if (compatibleFrom > newest) {
-    throw new SchemaMismatch(
-      'SCHEMA_NEWER',
-      `the database is at migration ${applied}, but this version of Instep knows only ${newest}`,
-      'run the version that migrated it',
-    );
+  const applied = new Map((await readApplied(query)).map((one) => [one.owner, one]));
+  for (const { owner, version, compatibleFrom } of applied.values()) {
+    const newest = newestVersion(known, owner);
+    if (newest > 0 && compatibleFrom > newest) {
+      throw new SchemaMismatch(
+        'SCHEMA_NEWER',
+        `the database is at migration ${version} of ${owner}, but this version of Instep knows only ${newest}`,
+        'run the version that migrated it',
+      );
+    }
   }
-  return known.filter(({ version }) => version > applied);
+  return known.filter(({ owner, version }) => version > (applied.get(owner)?.version ?? 0));
 }
 
-async function readSchema(query: Query): Promise<typeof EMPTY> {
+/** The last migration of each owner. */
+type Applied = Pick<Migration, 'owner' | 'version' | 'compatibleFrom'>;
+
+async function readApplied(query: Query): Promise<Applied[]> {
   // Not `to_regclass`: it answers from a cache that may be older than the migration lock.
   const tables = await query(
     `select from pg_tables where schemaname = 'instep' and tablename = 'migrations'`,
   );
-  if (tables.length === 0) return EMPTY;
-  const [newest] = await query<typeof EMPTY>(`
-    select version, max(compatible_from) over () as "compatibleFrom"
+  if (tables.length === 0) return [];
+  return await query<Applied>(`
+    select owner, max(version) as version, max(compatible_from) as "compatibleFrom"
       from instep.migrations
-     order by version desc
-     limit 1`);
-  return newest ?? EMPTY;
+     group by owner`);
 }
-
-const EMPTY = { version: 0, compatibleFrom: 0 };

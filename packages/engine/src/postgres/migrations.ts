@@ -2,6 +2,8 @@ import { ENGINE_SCHEMA } from './schema.ts';
 
 /** A change of the schema. A released one is never changed. */
 export type Migration = {
+  /** `engine`, or the name of the feature whose tables these are. */
+  readonly owner: string;
   readonly version: number;
   readonly name: string;
   /**
@@ -12,11 +14,12 @@ export type Migration = {
   readonly sql: string;
 };
 
-/** All migrations in order. They are a module rather than SQL files, so that an app's bundler finds them. */
-export const MIGRATIONS: readonly Migration[] = [
+/** The engine's, in order. They are a module rather than SQL files, so that an app's bundler finds them. */
+export const ENGINE_MIGRATIONS: readonly Migration[] = [
   {
+    owner: 'engine',
     version: 1,
-    name: '0001_instep',
+    name: '0001_engine',
     compatibleFrom: 1,
     sql: `
 ${ENGINE_SCHEMA}
@@ -24,11 +27,14 @@ ${ENGINE_SCHEMA}
 -- THE SCHEMA ITSELF
 
 create table instep.migrations (
-  version         integer     primary key,
+  -- The engine or a feature, which has the tables.
+  owner           text        not null,
+  version         integer     not null,
   name            text        not null,
-  -- The oldest migration whose program still works after this one.
+  -- The oldest migration of this owner whose program still works after this one.
   compatible_from integer     not null,
-  applied_at      timestamptz not null default now()
+  applied_at      timestamptz not null default now(),
+  primary key (owner, version)
 );
 
 
@@ -52,87 +58,7 @@ create table instep.pruning (
 insert into instep.pruning default values;
 
 
--- PLANS OF TEAMS
-
--- Who is told of the changes of plans, and how far (docs/changes.md).
-create table instep.plan_change_consumers (
-  name       text        primary key,
-  -- Every change up to this one was passed to the consumer, or waits in the table below.
-  position   bigint      not null,
-  created_at timestamptz not null default now()
-);
-
--- Changes that a consumer failed to handle, and the later ones of the same team, which wait behind them.
-create table instep.waiting_plan_changes (
-  change_id    bigint      not null references instep.plan_changes on delete cascade,
-  consumer     text        not null references instep.plan_change_consumers on delete cascade,
-  team_id      text        not null,
-  failures     integer     not null default 0,
-  retry_at     timestamptz not null,
-  -- The message of the last failure.
-  error        text,
-  -- After too many failures: an operator replays it. Later changes of the team no longer wait for it.
-  set_aside_at timestamptz,
-  primary key (change_id, consumer)
-);
-
-create index waiting_plan_changes_set_aside on instep.waiting_plan_changes (consumer, change_id)
-  where set_aside_at is not null;
-
-create index waiting_plan_changes_of_consumer on instep.waiting_plan_changes (consumer, team_id, change_id);
-
-
-
--- WHAT THE APPLICATION READS
--- Also the view instep.team_access, which depends on the application's tables (src/postgres/access-view.ts).
-
--- One row: when a team has access (docs/access.md), as the instance that started last was configured.
-create table instep.access_policy (
-  is_only_row    boolean  primary key default true check (is_only_row),
-  plan_selection text     not null,
-  -- How long a team keeps access while a payment is due; null: without limit.
-  past_due_grace interval,
-  -- Whether a paused subscription keeps access.
-  keeps_paused   boolean  not null,
-  -- The policy, as text, of an instance that is running with another one, and when it said so.
-  other_policy   text,
-  other_seen_at  timestamptz
-);
-
-insert into instep.access_policy (plan_selection, keeps_paused)
-values ('newest', false);
-
-
 -- ISSUES AND OPERATORS
-
--- The price of a subscription's first item, from an event or a snapshot in any API version.
--- No row for a body that jsonb rejects, so that one event does not fail the list of customers who are charged twice.
-create function instep.subscription_price(body bytea)
-  returns table (
-    price_id    text,
-    unit_amount bigint,
-    currency    text
-  )
-  language plpgsql stable as
-$body$
-declare
-  subscription jsonb;
-  item         jsonb;
-  price        jsonb;
-begin
-  subscription := convert_from(body, 'UTF8')::jsonb #> '{data,object}';
-  item := subscription #> '{items,data,0}';
-  price := coalesce(nullif(item -> 'price', 'null'), nullif(item -> 'plan', 'null'),
-                    subscription -> 'plan');
-  return query select
-    price ->> 'id',
-    coalesce(price ->> 'unit_amount', price ->> 'amount')::bigint,
-    coalesce(price ->> 'currency', subscription ->> 'currency');
-exception
-  when data_exception then
-    return;
-end
-$body$;
 
 -- What the last comparison of a team found. It counts only while the team's row is the compared one.
 create table instep.findings (
@@ -209,15 +135,11 @@ create table instep.leased_jobs (
 
 insert into instep.leased_jobs (name)
 values ('access-rules'),
-       ('alerts'),
        -- Finds customers for whom Stripe was never asked.
        ('ask-stripe'),
        ('catch-up'),
        ('empty-teams'),
-       ('link-by-metadata'),
        ('parked-events'),
-       -- Deletes old changes of plans.
-       ('plan-history'),
        ('reconcile'),
        ('retention');
 
@@ -248,18 +170,6 @@ create table instep.listed_subscriptions (
   -- The row includes every change up to this time.
   as_of           timestamptz,
   primary key (customer_id, subscription_id)
-);
-
-
--- STATISTICS
-
--- What was refused because its signature is of another secret: one row for each kind, as long as it goes on.
-create table instep.refusals (
-  -- deliveries or sessions
-  kind     text        primary key,
-  count    bigint      not null,
-  first_at timestamptz not null,
-  last_at  timestamptz not null
 );
 
 
@@ -326,7 +236,7 @@ $$;
   },
 ];
 
-/** The version of the last of these migrations. */
-export function newestVersion(migrations = MIGRATIONS): number {
-  return migrations.at(-1)?.version ?? 0;
+/** The version of an owner's last migration. */
+export function newestVersion(migrations: readonly Migration[], owner: string): number {
+  return migrations.findLast((migration) => migration.owner === owner)?.version ?? 0;
 }

@@ -2,7 +2,8 @@
 
 import { InstepError } from '../runtime/errors.ts';
 import type { Query } from './database.ts';
-import { MIGRATIONS, newestVersion } from './migrations.ts';
+import type { FeatureSchema } from './feature-schema.ts';
+import { ENGINE_MIGRATIONS } from './migrations.ts';
 
 /** The schema `instep` holds tables that are not ours, which would be deleted with it. */
 export class SchemaShared extends InstepError {
@@ -10,11 +11,7 @@ export class SchemaShared extends InstepError {
 }
 
 /** If this pattern missed one of ours, no database could be opened. */
-const OWN = MIGRATIONS.flatMap(({ sql }) =>
-  [...sql.matchAll(/^create (?:or replace )?(?:table|view) instep\.(\w+)/gm)].map(
-    ([, name]) => name,
-  ),
-);
+const CREATED = /^create (?:or replace )?(?:table|view) instep\.(\w+)/gm;
 
 /**
  * Checks that our schema holds only our tables. `"$user"` is the first name in PostgreSQL's search path, so an app that
@@ -22,20 +19,32 @@ const OWN = MIGRATIONS.flatMap(({ sql }) =>
  *
  * @throws SchemaShared
  */
-export async function checkOwnSchema(query: Query): Promise<void> {
+export async function checkOwnSchema(
+  query: Query,
+  features: readonly FeatureSchema[],
+): Promise<void> {
+  const migrations = [ENGINE_MIGRATIONS, ...features.map((feature) => feature.migrations)].flat();
+  const own = [
+    ...migrations.flatMap(({ sql }) => [...sql.matchAll(CREATED)].map(([, name]) => name)),
+    ...features.flatMap(({ views = [] }) => views),
+  ];
   const foreign = await query<{ name: string }>({
     name: 'read_foreign_tables',
-    // The catalog needs no privilege. The tables of a newer version are not in the list of ours.
+    // The catalog needs no privilege. Tables of a newer version, or of a feature that is not here, are not in the list.
     text: `
       select format('instep.%I', relname) as name
         from pg_class
        where relnamespace = to_regnamespace('instep')
          and relkind in ('r', 'p', 'v', 'm', 'f')
          and relname <> all ($1::text[])
-         and not exists (select from instep.migrations where version > $2)
+         and not exists (
+               select
+                 from instep.migrations
+                where owner || ' ' || version <> all ($2::text[])
+             )
        order by relname
        limit 20`,
-    values: [[...OWN, 'team_access'], newestVersion()],
+    values: [own, migrations.map(({ owner, version }) => `${owner} ${version}`)],
   });
   if (foreign.length === 0) return;
   const names = foreign.map(({ name }) => name);

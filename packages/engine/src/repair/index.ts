@@ -12,6 +12,7 @@ export { type FailedJob, FailedJobs, readFailedJobs } from './failed-jobs.ts';
 export { createJobs } from './jobs.ts';
 export { type LeasedRun, readLeasedJob, withLease } from './lease.ts';
 export { readPrunedBefore } from './prune.ts';
+export { createPruneJob, type PruneServices } from './prune-job.ts';
 export { readIsCompared, requestSubscriptions } from './questions.ts';
 export { type Difference, type RebuildFailure, rebuild } from './rebuild.ts';
 export { type Rebuilt, rebuildState } from './rebuild-state.ts';

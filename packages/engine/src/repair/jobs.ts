@@ -1,8 +1,5 @@
 // The list of all jobs that find and repair what is out of sync. `instep.ts` loads it when the first of them runs.
 
-import type { Query } from '../postgres/database.ts';
-import { onlyRow } from '../postgres/named-statement.ts';
-import { pruneChanges } from '../postgres/statements/plan-changes.ts';
 import { readEmptyTeams } from '../postgres/statements/teams.ts';
 import type { StripeApi } from '../stripe/api.ts';
 import { askForOrder } from './ambiguous-order.ts';
@@ -24,6 +21,7 @@ import {
 } from './parked-events.ts';
 import { applyProductNames } from './plan-names.ts';
 import { pruneCustomers, pruneLog } from './prune.ts';
+import { createPruneJob } from './prune-job.ts';
 import { raiseNewCustomers } from './questions.ts';
 import type { ReconcileServices } from './reconcile/progress.ts';
 import { createComparison, createReconcileJob, hasCompared } from './reconcile/reconcile.ts';
@@ -35,7 +33,6 @@ type Settings = {
   readonly catchUpIntervalMs: number | null;
   readonly reconcileIntervalMs: number | null;
   readonly eventRetentionMs: number | null;
-  readonly planHistoryRetentionMs: number | null;
 };
 
 /** As in a lease. */
@@ -46,7 +43,7 @@ const HOUR_MS = 60 * 60 * 1_000;
 /** The jobs that find and repair everything that can be out of sync. */
 export function createJobs(
   services: ReconcileServices & { readonly api: StripeApi; readonly failedJobs: FailedJobs },
-  { catchUpIntervalMs, reconcileIntervalMs, eventRetentionMs, planHistoryRetentionMs }: Settings,
+  { catchUpIntervalMs, reconcileIntervalMs, eventRetentionMs }: Settings,
 ): Job[] {
   const {
     database,
@@ -67,23 +64,6 @@ export function createJobs(
     (name: string, due: Due) =>
     <Result>(work: (run: LeasedRun) => Promise<Result>) =>
       withLease(query, { name, holder, ...due }, work);
-  /** A job that deletes what is older than this; none if it is kept forever. */
-  const pruned = (
-    name: string,
-    keptMs: number | null,
-    prune: (cutoffMs: number, signal: AbortSignal) => Promise<void>,
-  ): Job[] => {
-    if (keptMs === null) return [];
-    const inItsTurn = inTurn(name, { dueAfterMs: HOUR_MS });
-    const run = async (signal: AbortSignal) => {
-      await inItsTurn(async ({ complete }) => {
-        // A clock that has jumped ahead must not delete anything: the database's has to agree.
-        await prune(Math.min(now(), await readClock(query)) - keptMs, signal);
-        if (!signal.aborted) await complete({});
-      });
-    };
-    return [{ name, intervalMs: 60_000, run }];
-  };
   const reconcile = { ...services, api };
   const comparesTeams = reconcileIntervalMs !== null;
   const ordering = { query, ingest, retrieveSubscription, now, nonce };
@@ -146,18 +126,20 @@ export function createJobs(
         if (deleted > 0) logger.info({ deleted }, 'events deleted that were dismissed 30 days ago');
       },
     },
-    ...pruned('retention', eventRetentionMs, async (cutoffMs, signal) => {
-      const count = await pruneLog({ query, cutoffMs }, signal);
-      if (count > 0) logger.info({ count }, 'event log pruned');
-      // Without its parked events the state of a known customer is outdated, and a team can get that customer again.
-      const expired = { receivedBeforeMs: cutoffMs, isCustomerUnknown: true };
-      const parked = await dismissParkedEvents(query, expired, signal);
-      if (parked > 0) logger.info({ count: parked }, 'parked events dismissed');
-      const customers = await pruneCustomers(query, signal);
-      if (customers > 0) logger.info({ count: customers }, 'customers without a team pruned');
-    }),
-    ...pruned('plan-history', planHistoryRetentionMs, (cutoffMs, signal) =>
-      pruneChanges(query, cutoffMs, signal),
+    ...createPruneJob(
+      { query, now, holder },
+      'retention',
+      eventRetentionMs,
+      async (cutoffMs, signal) => {
+        const count = await pruneLog({ query, cutoffMs }, signal);
+        if (count > 0) logger.info({ count }, 'event log pruned');
+        // Without its parked events the state of a known customer is outdated, and a team can get that customer again.
+        const expired = { receivedBeforeMs: cutoffMs, isCustomerUnknown: true };
+        const parked = await dismissParkedEvents(query, expired, signal);
+        if (parked > 0) logger.info({ count: parked }, 'parked events dismissed');
+        const customers = await pruneCustomers(query, signal);
+        if (customers > 0) logger.info({ count: customers }, 'customers without a team pruned');
+      },
     ),
   ];
   if (reconcileIntervalMs !== null) {
@@ -174,12 +156,4 @@ export function createJobs(
     jobs.push({ name: 'catch-up', intervalMs: 5_000, run });
   }
   return jobs;
-}
-
-async function readClock(query: Query): Promise<number> {
-  const row = await onlyRow<{ nowMs: number }>(query, {
-    name: 'read_clock',
-    text: 'select (extract(epoch from now()) * 1000)::bigint as "nowMs"',
-  });
-  return row.nowMs;
 }

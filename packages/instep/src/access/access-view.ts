@@ -4,6 +4,7 @@
 import { hash } from 'node:crypto';
 import {
   type Database,
+  type FeatureSchema,
   newestVersion,
   onlyRow,
   type Query,
@@ -16,6 +17,7 @@ import {
   STATUSES,
   statusesWithAccess,
 } from 'instep-engine/rule';
+import { ACCESS_MIGRATIONS } from './migrations.ts';
 
 const list = (texts: readonly string[]) => texts.map((text) => `'${text}'`).join(', ');
 
@@ -148,7 +150,7 @@ async function readViewState(query: Query): Promise<ViewState> {
     `
     select obj_description(to_regclass('instep.team_access'), 'pg_class') as comment,
            pg_get_function_result(to_regprocedure('instep.linked_teams()')) as result,
-           (select max(version) from instep.migrations) as migration`,
+           (select max(version) from instep.migrations where owner = 'access') as migration`,
   );
 }
 
@@ -159,7 +161,11 @@ export async function isAccessViewCurrent(
 ): Promise<boolean> {
   const made = viewSql(recognition);
   const { comment, migration } = await readViewState(query);
-  return made === null || comment === madeFrom(made.sql) || migration > newestVersion();
+  return (
+    made === null ||
+    comment === madeFrom(made.sql) ||
+    migration > newestVersion(ACCESS_MIGRATIONS, 'access')
+  );
 }
 
 /** Makes the view `instep.team_access` for the application's tables, unless it is there. */
@@ -178,3 +184,11 @@ export async function makeAccessView(database: Database, recognition: Recognitio
     await query(`comment on view instep.team_access is '${madeFrom(made.sql)}'`);
   });
 }
+
+/** The tables of access, and the view that depends on the application's. */
+export const ACCESS_SCHEMA: FeatureSchema = {
+  name: 'access',
+  migrations: ACCESS_MIGRATIONS,
+  views: ['team_access'],
+  makeViews: makeAccessView,
+};

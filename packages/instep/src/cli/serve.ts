@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { type Handler, handleWhileStarting, listen, type RunningServer } from 'instep-engine/http';
-import { CHECK_CONNECTION, checkSchema, DatabaseUnavailable } from 'instep-engine/postgres';
+import { CHECK_CONNECTION, DatabaseUnavailable } from 'instep-engine/postgres';
 import { createLogger, type Logger, retry } from 'instep-engine/runtime';
 import { examineSilently } from '../adapters/handler.ts';
 import {
@@ -13,6 +13,7 @@ import {
   readConfig,
   readOperationsConfig,
 } from '../config/config.ts';
+import { checkWholeSchema } from '../database/schema.ts';
 import { type InstepOptions, logSettings, openService, type Service } from '../instep.ts';
 import { readContextSettings } from '../operate/context.ts';
 import {
@@ -147,7 +148,7 @@ async function runConsole(): Promise<void> {
   const logger = createLogger('info');
   await withDatabase(async ({ query }, server) => {
     // Without the schema, every page would be an error.
-    await checkSchema(query);
+    await checkWholeSchema(query);
     const listener = await listenForConsole(config, logger);
     try {
       await listener?.show(server, null);

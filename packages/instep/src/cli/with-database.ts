@@ -1,14 +1,9 @@
 // Connects commands to the configured database server. Those that act or search use `with-context.ts`.
 
 import { existsSync } from 'node:fs';
-import type { Database } from 'instep-engine/postgres';
+import type { Database, DatabaseServer, PrepareOptions } from 'instep-engine/postgres';
 import { readDatabaseConfig } from '../config/config.ts';
-import {
-  connectToServer,
-  type DatabaseServer,
-  type PrepareOptions,
-  prepareDatabase,
-} from '../database/connect.ts';
+import { connectToServer, prepareDatabase } from '../database/connect.ts';
 import { importEmbeddedPostgres } from '../database/embedded-postgres.ts';
 import { printMessage } from './output.ts';
 
@@ -41,7 +36,7 @@ export async function hasDatabase(): Promise<boolean> {
 /** Migrates the server's database. Returns the migrations that it ran. */
 export function migrateOn(
   server: DatabaseServer,
-  options: Omit<PrepareOptions, 'onConnectionError'> = {},
+  options: Omit<PrepareOptions, 'features' | 'onConnectionError'> = {},
 ): Promise<string[]> {
   return prepareDatabase(server, { onConnectionError, ...options });
 }

@@ -2,31 +2,16 @@
 // and the commands begin here.
 
 import {
-  type Database,
   type DatabaseAddress,
-  type DatabaseOptions,
   type DatabasePool,
-  openDatabase,
-  prepareSchema,
+  type DatabaseServer,
+  type PrepareOptions,
+  prepareServer,
+  serverAt,
   type WantedTables,
-  writtenText,
 } from 'instep-engine/postgres';
-import { makeAccessView } from '../access/access-view.ts';
-import { type EmbeddedPostgres, openEmbeddedPostgres } from './embedded-postgres.ts';
-
-/** The database server in use: yours, the embedded one, or that of an app's pool. */
-export type DatabaseServer = {
-  readonly isEmbedded: boolean;
-  readonly tables: WantedTables;
-  open(options: PoolOptions): Database;
-  /** Releases the server. An embedded one stops when no other process uses it. */
-  release(): Promise<void>;
-};
-
-export type PoolOptions = Pick<
-  DatabaseOptions,
-  'maxConnections' | 'statementTimeoutMs' | 'isReadOnly' | 'onConnectionError'
->;
+import { openEmbeddedPostgres } from './embedded-postgres.ts';
+import { FEATURE_SCHEMAS } from './schema.ts';
 
 type ConnectOptions = {
   /** Used instead of the database at this address or in this folder. */
@@ -42,27 +27,21 @@ type ConnectOptions = {
 /** Finds the database: yours by its address, or the embedded one, which starts when it isn't running. */
 export async function connectToServer(options: ConnectOptions): Promise<DatabaseServer> {
   const { pool: appPool, address, dataFolder, tables = {}, notice } = options;
-  const server = (
-    place: Omit<DatabaseOptions, keyof PoolOptions | 'tables'>,
-    embedded: EmbeddedPostgres | null = null,
-  ): DatabaseServer => ({
-    isEmbedded: embedded !== null,
-    tables,
-    open: (pool) => openDatabase({ ...pool, tables, ...place }),
-    release: async () => await embedded?.release(),
-  });
-  if (appPool !== undefined) return server({ connection: appPool });
-  if (address !== null) return server(address);
+  if (appPool !== undefined) return serverAt({ connection: appPool }, tables);
+  if (address !== null) return serverAt(address, tables);
   const embedded = await openEmbeddedPostgres(dataFolder, notice);
   const ensureRunning = () => embedded.ensureRunning();
-  return server({ connection: embedded.connection, ensureRunning }, embedded);
+  const server = serverAt({ connection: embedded.connection, ensureRunning }, tables);
+  return { ...server, isEmbedded: true, release: () => embedded.release() };
 }
+
+const EMPTYING_TIMEOUT_MS = 60_000;
 
 /** Deletes everything in an embedded database. Returns false if another process uses it. */
 export async function emptyDatabase(server: DatabaseServer): Promise<boolean> {
   const database = server.open({
     maxConnections: 1,
-    statementTimeoutMs: MIGRATION_TIMEOUT_MS,
+    statementTimeoutMs: EMPTYING_TIMEOUT_MS,
     onConnectionError: () => undefined,
   });
   try {
@@ -79,44 +58,8 @@ export async function emptyDatabase(server: DatabaseServer): Promise<boolean> {
   }
 }
 
-/** A migration can rebuild an index, and can wait for the migration of another instance. */
-const MIGRATION_TIMEOUT_MS = 60_000;
-
-export type PrepareOptions = {
-  readonly onConnectionError: (error: Error) => void;
-  readonly onWarning?: (message: string) => void;
-  /** Is told what Instep writes to which of the app's tables. */
-  readonly onRecognized?: (text: string) => void;
-  /**
-   * Whether to create `users` and `teams` if neither exists. By default, only in the embedded database: in any
-   * other one, the migrations of the app would find tables that they did not create.
-   */
-  readonly createsTables?: boolean;
-};
-
-/** Brings the schema up to date. If the application's tables don't fit, nothing changes. */
-export async function prepareDatabase(
+/** Brings the schema up to date, with the tables of all features. If the application's tables don't fit, nothing changes. */
+export const prepareDatabase = (
   server: DatabaseServer,
-  {
-    onConnectionError,
-    onWarning = () => undefined,
-    onRecognized = () => undefined,
-    createsTables = server.isEmbedded,
-  }: PrepareOptions,
-): Promise<string[]> {
-  const database = server.open({
-    maxConnections: 1,
-    statementTimeoutMs: MIGRATION_TIMEOUT_MS,
-    onConnectionError,
-  });
-  try {
-    const { tables } = server;
-    const makeViews: typeof makeAccessView = async (database, recognition) => {
-      if (recognition.teams !== null) onRecognized(writtenText(recognition.teams));
-      await makeAccessView(database, recognition);
-    };
-    return await prepareSchema(database, { tables, createsTables, onWarning, makeViews });
-  } finally {
-    await database.close();
-  }
-}
+  options: Omit<PrepareOptions, 'features'>,
+): Promise<string[]> => prepareServer(server, { ...options, features: FEATURE_SCHEMAS });

@@ -1,7 +1,6 @@
 // The checks of the app's tables and of the schema `instep`. examine.ts calls them.
 
 import {
-  checkSchema,
   findHiddenRows,
   keptPlanName,
   neededPrivileges,
@@ -15,6 +14,7 @@ import {
 } from 'instep-engine/postgres';
 import { isAccessViewCurrent } from '../access/access-view.ts';
 import { policyText, readPolicy } from '../access/team-access.ts';
+import { checkWholeSchema } from '../database/schema.ts';
 import { type Check, failure, ok, warning } from './check.ts';
 
 export async function checkPrivileges(
@@ -45,7 +45,7 @@ export async function checkRowSecurity(query: Query, tables: Recognition): Promi
 
 export async function checkSchemaVersion(query: Query): Promise<Check[]> {
   try {
-    await checkSchema(query);
+    await checkWholeSchema(query);
     return [ok('schema', 'up to date')];
   } catch (error) {
     if (!(error instanceof SchemaMismatch)) throw error;

@@ -1,9 +1,11 @@
 // Counts the deliveries and the session cookies with a signature of another secret, in memory, and stores them once a
 // minute. instep.ts counts; operate/health.ts reads them.
 
+import type { Feature } from 'instep-engine';
 import { columnArrays, type Query } from 'instep-engine/postgres';
-import type { Job } from 'instep-engine/repair';
+import { withDeadline } from 'instep-engine/runtime';
 import type { RefusalKind, Refusals } from './issues.ts';
+import { OPERATE_SCHEMA } from './schema.ts';
 
 type Refused = { kind: RefusalKind; count: number; firstAt: Date; lastAt: Date };
 
@@ -25,8 +27,15 @@ export class RefusalCounts {
     this.#add({ kind, count: 1, firstAt: at, lastAt: at });
   }
 
-  acceptSession(): void {
-    this.#acceptedSessions += 1;
+  /** Why a session was refused; `''` if it was not. One that has expired had the right signature. */
+  sessionRead(reason: string): void {
+    if (reason === '' || reason === 'expired') this.#acceptedSessions += 1;
+    if (reason === 'signature') this.refuse('sessions');
+  }
+
+  /** Why a delivery was refused. */
+  signatureRejected(problem: string): void {
+    if (problem === 'wrong') this.refuse('deliveries');
   }
 
   /** Stores the counts. They stay in memory if that fails. */
@@ -102,8 +111,27 @@ const STORE_REFUSALS = `
 
 const INTERVAL_MS = 60_000;
 
-export function createRefusalsJob(query: Query, counts: RefusalCounts): Job {
-  return { name: 'refusals', intervalMs: INTERVAL_MS, run: () => counts.store(query) };
+/** A database that does not answer must not delay the end of the process. */
+const LAST_DEADLINE_MS = 1_000;
+
+/** Stores the counts every minute, in each process, because what it refuses is counted nowhere else, and at the end. */
+export function refusalsFeature(counts: RefusalCounts): Feature {
+  let storeLast = async () => undefined as unknown;
+  return {
+    ...OPERATE_SCHEMA,
+    async start({ database: { query }, logger }) {
+      storeLast = () =>
+        withDeadline(counts.store(query), LAST_DEADLINE_MS).catch((err) =>
+          logger.warn({ err }, 'the refusals of the last minute were not counted'),
+        );
+    },
+    jobs: ({ database: { query } }) => [
+      { name: 'refusals', intervalMs: INTERVAL_MS, run: () => counts.store(query) },
+    ],
+    async close() {
+      await storeLast();
+    },
+  };
 }
 
 /** What was refused in the last day, unless cookies have been accepted since. */

@@ -3,7 +3,7 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import type { RequestListener } from 'node:http';
 import { type Ingest, IngestPipeline, type Settle } from 'instep-engine/log';
-import { checkSchema, type Database } from 'instep-engine/postgres';
+import type { Database, DatabaseServer } from 'instep-engine/postgres';
 import type { PlanSelection } from 'instep-engine/rule';
 import { createLogger, type Logger } from 'instep-engine/runtime';
 import {
@@ -24,7 +24,8 @@ import {
   readLinkByMetadata,
   readPlanSelection,
 } from '../config/config.ts';
-import { connectToServer, type DatabaseServer, prepareDatabase } from '../database/connect.ts';
+import { connectToServer, prepareDatabase } from '../database/connect.ts';
+import { checkWholeSchema } from '../database/schema.ts';
 import type { IssueCode } from '../health/issues.ts';
 import { linksByMetadata } from '../links/link-by-metadata.ts';
 import { importOptional } from '../runtime/packages.ts';
@@ -167,7 +168,7 @@ export async function openContextOn(
   if (server.isEmbedded) await prepareDatabase(server, { onConnectionError });
   const context = contextOn(server, { ...settings, maxConnections: 4, statementTimeoutMs: 10_000 });
   try {
-    await checkSchema(context.database.query);
+    await checkWholeSchema(context.database.query);
     return context;
   } catch (error) {
     await context.close();

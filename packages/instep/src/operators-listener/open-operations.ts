@@ -11,9 +11,9 @@ import {
   type RunningServer,
   requestPath,
 } from 'instep-engine/http';
+import type { DatabaseServer } from 'instep-engine/postgres';
 import { type Logger, limitLines } from 'instep-engine/runtime';
 import type { AccessPolicy, Config, NamedToken } from '../config/config.ts';
-import type { DatabaseServer } from '../database/connect.ts';
 import type { Exposition } from '../metrics/metrics.ts';
 import {
   type ConsoleHandler,
