@@ -128,9 +128,11 @@ async function checkHistory(
   const changes = (await readTeamChanges(query, { teamId, limit: 1_000 })).toReversed();
   let current: Plan = NO_PLAN;
   let isComplete = true;
-  for (const { before, after } of changes) {
-    isComplete &&= isSameTeam(before ?? NO_PLAN, current) && !isSameTeam(after ?? NO_PLAN, current);
-    current = after ?? NO_PLAN;
+  for (const change of changes) {
+    const before = { ...NO_PLAN, ...change.before };
+    const after = { ...NO_PLAN, ...change.after };
+    isComplete &&= isSameTeam(before, current) && !isSameTeam(after, current);
+    current = after;
   }
   isComplete &&= isSameTeam(current, plan);
   return isComplete ? [] : [{ kind: 'history', customerId, changes }];

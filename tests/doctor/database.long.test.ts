@@ -148,10 +148,10 @@ describe('the schema', () => {
 
   test('application tables that lack a column are a failure', async () => {
     const { issues } = await examineAfter(
-      'alter table teams drop column plan_name; alter table users drop column email',
+      'alter table teams drop column provider_customer_id; alter table users drop column email',
     );
     expect(issues).toEqual([
-      'failure users and teams: users.email (text) is missing; teams.plan_name (text) is missing',
+      'failure users and teams: users.email (text) is missing; teams.provider_customer_id (text) is missing',
       "warning event log: not checked, because the tables can't be used",
     ]);
   });

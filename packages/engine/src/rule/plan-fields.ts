@@ -106,7 +106,7 @@ export type Plan = { readonly [Name in ContractField]: FieldValue<Name> } & {
 };
 
 /** The plan in a team's row: only the fields that its table has a column for, also those that are null. */
-export type PlanInRow = Partial<Plan>;
+export type PlanInRow = { readonly [Name in PlanFieldName]?: FieldValue<Name> };
 
 /** The part of a plan that this row can hold. */
 export function partOf(plan: Plan, row: PlanInRow): PlanInRow {

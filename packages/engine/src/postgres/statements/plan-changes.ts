@@ -1,7 +1,7 @@
 // The history of the teams' plans, `instep.plan_changes`. teams.ts writes it with the plan.
 
 import type { ActingOperator, ChangeCause } from '../../rule/plan-change.ts';
-import { PLAN_FIELDS, type Plan } from '../../rule/plan-fields.ts';
+import { PLAN_FIELDS, type PlanInRow } from '../../rule/plan-fields.ts';
 import type { ApplicationId } from '../application.ts';
 import type { Database, Query } from '../database.ts';
 import { onlyRow } from '../named-statement.ts';
@@ -54,11 +54,11 @@ export type PlanChange = {
   /** Who made the change, if an operator did. */
   readonly operator: string | null;
   /** `null`: the row's plan columns were all empty. */
-  readonly before: Plan | null;
-  readonly after: Plan | null;
+  readonly before: PlanInRow | null;
+  readonly after: PlanInRow | null;
 };
 
-/** SQL for a `Plan` of these columns: a field that is not the contract's is there if it has a value. */
+/** SQL for the plan in these columns: a field that is not the contract's is there if it has a value. */
 function planJson(column: (name: string) => string): string {
   const pairs = (isRequired: boolean) =>
     PLAN_FIELDS.filter((field) => field.isRequired === isRequired).map((field) => {
