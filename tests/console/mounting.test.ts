@@ -236,6 +236,11 @@ test('the environment is read without a handler', async () => {
 
 test.each<[string, ConsoleOptions['authorize']]>([
   ['rejects', () => Promise.reject(new RangeError('no session store'))],
+  ['rejects with what has no text', () => Promise.reject(Object.create(null))],
+  [
+    'rejects with an odd message',
+    () => Promise.reject(Object.assign(new Error(), { message: { code: 1 } })),
+  ],
   ['knows another role', () => JSON.parse('{"name":"user:1","role":"owner"}')],
   ['names nobody', () => ({ name: '', role: 'operator' })],
   ['has a name that the audit refuses', () => ({ name: 'user\0', role: 'operator' })],
