@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events';
 import {
   createHandler,
   createLogger,
@@ -249,6 +250,20 @@ describe("the app's own pool", () => {
     const pool = { connect: async () => ({}), totalCount: 0, idleCount: 0, waitingCount: 0 };
     expect((await create({ pool })(userRequest())).status).toBe(503);
     expect(lines.join()).toContain('is not a pool of pg');
+  });
+
+  test('that uses pg-native is refused, and gets its connection back', async () => {
+    let isReleased = false;
+    const release = () => {
+      isReleased = true;
+    };
+    // Unlike those of pg itself, its clients have no `connection`.
+    const client = Object.assign(new EventEmitter(), { native: {}, release });
+    const counts = { totalCount: 0, idleCount: 0, waitingCount: 0 };
+    const pool = { connect: async () => client, options: {}, ...counts };
+    expect((await create({ pool })(userRequest())).status).toBe(503);
+    expect(lines.join()).toContain('DATABASE_UNUSABLE');
+    expect(isReleased).toBe(true);
   });
 
   test('gets our timeouts for each statement, and answers 503 while it is exhausted', async () => {

@@ -115,6 +115,10 @@ export class ConnectionPool {
    */
   async #check(client: pg.PoolClient): Promise<void> {
     const { timeouts, settings, needsWrites, onConnectionError } = this.#options;
+    if (isNative(client)) {
+      client.release(true);
+      throw new DatabaseUnusable(`the option \`pool\` uses pg-native, ${PASS_A_POOL}`);
+    }
     if (this.#isOfApp) client.on('error', onConnectionError);
     // Before the check, so that a failure of other connections during it also counts for this one.
     const failuresBefore = this.#failures;
@@ -194,8 +198,14 @@ function isServer(connection: ServerConnection | DatabasePool): connection is Se
 /** @throws DatabaseUnusable for the pool of another library */
 function poolOf(given: DatabasePool): pg.Pool {
   if (isPool(given)) return given;
-  throw new DatabaseUnusable('the option `pool` is not a pool of pg: pass new pg.Pool(…)');
+  throw new DatabaseUnusable(`the option \`pool\` is not a pool of pg, ${PASS_A_POOL}`);
 }
+
+const PASS_A_POOL =
+  'whose connections Instep can use: pass new pg.Pool(…), or leave it out for connections to DATABASE_URL';
+
+/** Whether libpq has the connection, which neither takes a parser of columns nor can be given up. */
+const isNative = (client: object) => !('connection' in client);
 
 /** Checks the members, because the app can have its own copy of `pg`. */
 function isPool(given: DatabasePool): given is pg.Pool {

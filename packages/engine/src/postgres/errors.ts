@@ -30,6 +30,8 @@ export class DatabaseUnusable extends InstepError {
 /** A statement needs the names of the application's tables, which have to be looked up first. */
 export class TablesUnknown extends DatabaseUnusable {}
 
+type Refusal = { readonly constraint?: unknown; readonly constraint_name?: unknown };
+
 /** The database understood and refused the values: a constraint, a type, a length, a trigger, a policy. */
 export class DatabaseRefused extends InstepError {
   readonly code = 'DATABASE_REFUSED';
@@ -38,9 +40,9 @@ export class DatabaseRefused extends InstepError {
 
   /** The constraint that refused it; `null`: something else did. */
   get constraint(): string | null {
-    const { cause } = this;
-    if (!(cause instanceof Error && 'constraint' in cause)) return null;
-    return typeof cause.constraint === 'string' ? cause.constraint : null;
+    // By `pg` and Neon's driver, or by `postgres`.
+    const { constraint, constraint_name: name = constraint }: Refusal = Object(this.cause);
+    return typeof name === 'string' ? name : null;
   }
 }
 

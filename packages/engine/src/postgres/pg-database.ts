@@ -23,6 +23,7 @@ type PgClient = {
 export const SESSION_OPTIONS = [
   'default_transaction_isolation=read\\ committed',
   'default_transaction_read_only=off',
+  'synchronous_commit=on',
   'timezone=UTC',
   'client_min_messages=warning',
   'jit=off',

@@ -48,6 +48,19 @@ export function setStatements(command: 'set' | 'set local', settings: Settings):
     .join(';\n');
 }
 
+const SETTINGS_IN_SQL = Object.entries({ ...SESSION_SETTINGS, ...DECIDING_SETTINGS })
+  .map(([name, value]) => `set_config('${name}', '${value}', true)`)
+  .join(',\n       ');
+
+/** All of these for the rest of a transaction, where only one statement can be sent at a time; `$1` is the timeout. */
+export const SET_FOR_TRANSACTION = `
+select set_config('statement_timeout', $1, true),
+       set_config('synchronous_commit', case current_setting('synchronous_commit')
+                                          when 'off' then 'on'
+                                          else current_setting('synchronous_commit')
+                                        end, true),
+       ${SETTINGS_IN_SQL}`;
+
 const { builtins } = pg.types;
 
 /**
