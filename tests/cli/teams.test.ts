@@ -107,7 +107,12 @@ test('access prints the reason and the times', async () => {
   });
 });
 
-const OF_NOBODY = ['show 4711', 'link 4711 --customer cus_nobody', 'access 4711', 'unlink 4711'];
+const OF_NOBODY = [
+  'show 4711',
+  'link 4711 --customer cus_nobody',
+  'access 4711',
+  'unlink 4711 --customer cus_nobody',
+];
 
 test.each(someOf(2, OF_NOBODY))(
   '%s for an unknown team exits with 1 and one line',

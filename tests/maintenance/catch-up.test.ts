@@ -257,7 +257,7 @@ test('an event whose team is locked delays no others, and is stored by the next 
     logger: createLogger('silent'),
     planSelection: 'newest',
     maxQueued: 1_000,
-    timeoutMs: 500,
+    timeoutMs: 2_000,
   });
   const tried: (string | null)[] = [];
   const noted: Ingest = async (events) => {
