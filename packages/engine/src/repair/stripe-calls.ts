@@ -63,13 +63,27 @@ function cursorAfter(object: Json | undefined): string {
 }
 
 /** 10 calls a second, a fraction of what Stripe allows. */
-const CALL_INTERVAL = "interval '100 milliseconds'";
+const CALL_INTERVAL_MS = 100;
 
 /** Stripe's API for background calls. The calls of all processes of a database are spaced evenly in time. */
-export function limitRate(api: StripeApi, query: Query): StripeApi {
+export const limitRate = (api: StripeApi, query: Query): StripeApi =>
+  spaced(api, () => scheduleCall(query));
+
+/** The same where nothing can be written to the database: only the calls of this process are spaced. */
+export function limitOwnRate(api: StripeApi, clockMs: () => number): StripeApi {
+  let nextAtMs = clockMs();
+  return spaced(api, () => {
+    const waitMs = Math.max(0, nextAtMs - clockMs());
+    nextAtMs = clockMs() + waitMs + CALL_INTERVAL_MS;
+    return waitMs;
+  });
+}
+
+/** `scheduleCall` returns the milliseconds until the next call. */
+function spaced(api: StripeApi, scheduleCall: () => Promise<number> | number): StripeApi {
   function limited<From, Result>(call: (from: From, signal?: AbortSignal) => Promise<Result>) {
     return async (from: From, signal?: AbortSignal): Promise<Result> => {
-      await pause(await scheduleCall(query), { signal });
+      await pause(await scheduleCall(), { signal });
       return await call(from, signal);
     };
   }
@@ -97,7 +111,7 @@ async function scheduleCall(query: Query): Promise<number> {
           on conflict (name) do update
          set started_at = case
                when last_call.started_at > clock_timestamp() + interval '1 minute' then clock_timestamp()
-               else greatest(last_call.started_at + ${CALL_INTERVAL}, clock_timestamp())
+               else greatest(last_call.started_at + interval '${CALL_INTERVAL_MS} ms', clock_timestamp())
              end
       returning greatest(0, extract(epoch from started_at - clock_timestamp()) * 1000)::integer
                 as "waitMs"`,

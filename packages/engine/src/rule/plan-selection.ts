@@ -27,6 +27,17 @@ export function selectedReport(
   return selected;
 }
 
+/**
+ * What the best subscriptions that grant a plan report, the one that decides first: the others are as good, and only the
+ * times of their last changes, which not everything knows, make them worse.
+ */
+export function bestReports({ subscriptions }: CustomerState): Reported[] {
+  const reports = [...subscriptions.values()].flatMap(({ deciding }) => deciding?.reported ?? []);
+  const ranks = reports.map(({ status }) => rankOf(status));
+  const rank = Math.max(1, ...ranks);
+  return reports.filter(({ status }) => rankOf(status) === rank).sort((a, b) => compareBest(b, a));
+}
+
 /** The names of products, for events without one. */
 export type ProductNames = ReadonlyMap<string | null, string>;
 

@@ -12,6 +12,7 @@ export type ListedSubscription = {
   readonly subscriptionId: string;
   readonly status: string;
   readonly productId: string | null;
+  readonly priceId: string | null;
   /** Stripe's list usually has no name; then the product's name is used. */
   readonly planName: string | null;
   readonly beganSeconds: number | null;
@@ -47,8 +48,9 @@ export function parseListedSubscription(
   const endedSeconds = past(times.ended_at);
   const { item, otherItems, ...details } = detailsOf(listed);
   const plan = { product: productId && { id: productId, name: planName }, name: planName };
+  const priceId = typeof item.price.id === 'string' ? item.price.id : null;
   return {
-    ...{ customerId, subscriptionId, status, productId, planName },
+    ...{ customerId, subscriptionId, status, productId, priceId, planName },
     ...{ beganSeconds, endedSeconds, asOfSeconds },
     object: {
       ...details,
@@ -61,6 +63,27 @@ export function parseListedSubscription(
       status,
     },
   };
+}
+
+/** A listed subscription as a short text, to keep many in memory: what decides a plan. */
+export function packListed(subscription: ListedSubscription): string {
+  const { subscriptionId, customerId, status, endedSeconds, asOfSeconds } = subscription;
+  const price = { id: subscription.priceId, product: subscription.productId };
+  const items = { data: [{ price }] };
+  const object = {
+    id: subscriptionId,
+    customer: customerId,
+    status,
+    ended_at: endedSeconds,
+    items,
+  };
+  return JSON.stringify([object, asOfSeconds]);
+}
+
+/** The subscription of such a text. */
+export function unpackListed(text: string): ListedSubscription | null {
+  const [object, asOfSeconds]: [JsonObject, number] = JSON.parse(text);
+  return parseListedSubscription(object, asOfSeconds);
 }
 
 /** The details that the views show, from any API version. No plan depends on them. */

@@ -10,7 +10,7 @@ import { printMessage } from './output.ts';
 const STATEMENT_TIMEOUT_MS = 10_000;
 const MAX_CONNECTIONS = 4;
 
-const onConnectionError = (error: Error) =>
+export const onConnectionError = (error: Error) =>
   printMessage(`database connection lost: ${error.message}`);
 
 /** Runs work on the configured database server, and releases the server afterward. */

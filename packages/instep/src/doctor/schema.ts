@@ -76,7 +76,7 @@ export async function checkTables(
  * The statement that creates the index for finding the team of a customer; `null` when there is one. A view
  * is assumed to have one.
  */
-async function missingCustomerIndex(
+export async function missingCustomerIndex(
   query: Query,
   { table, columns }: RecognizedTable,
 ): Promise<string | null> {

@@ -97,6 +97,20 @@ async function askAll(api: StripeApiOptions): Promise<Answers> {
   return new Map([...answers, ...(await Promise.all(asked))]);
 }
 
+/** Why the key can't read these kinds of objects, and what to do; `null` if it can, or if Stripe does not answer. */
+export async function whyUnreadable(
+  api: StripeApiOptions,
+  ...resources: readonly Resource[]
+): Promise<string | null> {
+  const get = createGet(api);
+  const answers = await Promise.all(resources.map((one) => ask(one, get)));
+  const statuses = answers.map((answer) => (answer.kind === 'refused' ? answer.status : null));
+  if (statuses.includes(401)) return `${REJECTED}: ${SET_KEY}`;
+  const lacking = resources.filter((_, index) => statuses[index] === 403);
+  if (lacking.length === 0) return null;
+  return `lacks permission to read ${lacking.join(' and ')}: ${GRANT}`;
+}
+
 async function ask(resource: Resource, get: Get): Promise<Answer> {
   const { path, query } = RESOURCES[resource];
   try {
@@ -111,13 +125,16 @@ async function ask(resource: Resource, get: Get): Promise<Answer> {
 }
 
 const NAME = "Stripe's API";
+
 const DASHBOARD = 'Stripe dashboard, Developers, API keys';
+const REJECTED = 'was mistyped, rolled or revoked';
+const SET_KEY = `set STRIPE_SECRET_KEY to a current key of your account (${DASHBOARD})`;
+const GRANT = `grant it (${DASHBOARD}, the key, Edit)`;
 
 function checkAccess(answers: Answers): Check[] {
   const all = [...answers];
   if (all.some(([, answer]) => answer.kind === 'refused' && answer.status === 401)) {
-    const advice = `set STRIPE_SECRET_KEY to a current key of your account (${DASHBOARD})`;
-    return [failure(NAME, 'rejects the key: it was mistyped, rolled or revoked', advice)];
+    return [failure(NAME, `rejects the key: it ${REJECTED}`, SET_KEY)];
   }
   const readable = all.flatMap(([resource, { kind }]) => (kind === 'granted' ? resource : []));
   return [
@@ -133,7 +150,7 @@ function checkAccess(answers: Answers): Check[] {
       }
       const [state, cost] = RESOURCES[resource].cost;
       const result = `the key lacks permission to read ${resource}: ${cost}`;
-      return [{ name: NAME, state, result, advice: `grant it (${DASHBOARD}, the key, Edit)` }];
+      return [{ name: NAME, state, result, advice: GRANT }];
     }),
   ];
 }

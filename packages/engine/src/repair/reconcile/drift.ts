@@ -3,7 +3,7 @@
 import type { ApplicationId } from '../../postgres/application.ts';
 import type { FoundIssue, IssueCause } from '../../postgres/statements/issues.ts';
 import type { LinkedTeam } from '../../postgres/statements/teams.ts';
-import type { CustomerState } from '../../rule/customer-state.ts';
+import { type CustomerState, NO_STATE } from '../../rule/customer-state.ts';
 import { fold } from '../../rule/fold.ts';
 import { KnownEvents } from '../../rule/known-events.ts';
 import { isPlanOf, isSamePlan, NO_PLAN } from '../../rule/plan.ts';
@@ -176,6 +176,10 @@ function reportedIn(object: ListedSubscription['object']): Plan | null {
   const snapshot = makeSnapshot(object, dated);
   return snapshot && reportedBy(snapshot).plan;
 }
+
+/** What subscriptions say together of which nothing but the list is known. */
+export const stateOfListed = (listed: readonly ListedSubscription[]): CustomerState =>
+  datedByListing(listed, new Map()).reduce(withListed, NO_STATE);
 
 /** The state once a listed subscription was ingested as a snapshot. */
 function withListed(state: CustomerState, { listed, seconds }: DatedSubscription): CustomerState {
