@@ -73,6 +73,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['checkout'],
   ['operate', 'metrics'],
   ['doctor', 'operators-listener'],
+  ['audit'],
   ['instep.ts'],
   ['adapters'],
   ['index.ts', 'cli'],
@@ -108,6 +109,7 @@ const WITH_SQL = [
   'links',
   'operate',
   'doctor',
+  'audit',
 ];
 
 /** The parts that can import a package. Any part but the rule can import `node:` modules. */

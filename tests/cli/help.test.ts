@@ -7,6 +7,7 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   serve: [],
   console: [],
   demo: [],
+  audit: [],
   doctor: [],
   tables: [],
   migrate: [],

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ApiCollection, startFakeStripeApi } from 'instep/testing';
+import { ApiCollection, createSubscriptionEvent, startFakeStripeApi } from 'instep/testing';
 import { DatabaseBusy } from 'instep-engine/postgres';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
@@ -12,7 +12,7 @@ import { migrate, openDatabase, parseDatabaseUrl } from '../support/internals/da
 import { addTeam, readTeam } from '../support/internals/rows.ts';
 import { PostgresCluster } from '../support/postgres/postgres-cluster.ts';
 import { connect } from '../support/postgres/test-database.ts';
-import { runInstep, startInstep } from '../support/process/instep-process.ts';
+import { runInstep, SETTINGS, startInstep } from '../support/process/instep-process.ts';
 import { eventBody } from '../support/stripe/events.ts';
 
 const PGBOUNCER = '/usr/sbin/pgbouncer';
@@ -164,6 +164,39 @@ describe.skipIf(!existsSync(PGBOUNCER)).each(MODES)('PgBouncer that %s', (_, ign
     const inApp = await database.query<{ name: string }>('select name from app.teams order by id');
     expect(inApp.map(({ name }) => name)).toEqual(Object.keys(forms));
     expect(await database.query(`select from public.teams where name = 'schema'`)).toEqual([]);
+    await database.close();
+  });
+
+  test('an audit reads through it, and other clients still write', async () => {
+    const database = connect(urlOf(folder));
+    await database.query(`
+      create table organizations (stripe_customer_id, plan_name) as
+      select 'cus_' || number, case when number <= 2 then 'pro' end
+        from generate_series(1, 5000) as number`);
+    const [one, other] = ['cus_1', 'cus_2'].map((customerId) =>
+      createSubscriptionEvent({
+        customerId,
+        status: customerId === 'cus_1' ? 'canceled' : 'active',
+      }),
+    );
+    const subscriptions = new ApiCollection(
+      [one, other].flatMap((event) => event?.data.object ?? []),
+    );
+    const api = await startFakeStripeApi({ subscriptions });
+    const environment = { ...SETTINGS, DATABASE_URL: urlOf(folder).href, STRIPE_API_BASE: api.url };
+    const { code, stdout } = await runInstep(
+      ['audit', '--json', '--table', 'organizations'],
+      environment,
+    );
+    expect(code).toBe(3);
+    expect(JSON.parse(stdout).counts).toMatchObject({ customers: 5_000, right: 4_999, ended: 1 });
+    await Promise.all(
+      Array.from({ length: POOL_SIZE * 2 }, () =>
+        database.query(`update organizations set plan_name = 'team'`),
+      ),
+    );
+    await database.query('drop table organizations');
+    await api.close();
     await database.close();
   });
 });

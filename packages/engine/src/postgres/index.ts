@@ -1,6 +1,7 @@
 // `instep-engine/postgres`: connections, migrations, the application's tables and their statements.
 
 export type { ApplicationId, User } from './application.ts';
+export { readThroughCursor } from './cursor.ts';
 export {
   checkWritable,
   type Database,
@@ -124,6 +125,7 @@ export {
   recognizeTables,
 } from './tables/recognize-tables.ts';
 export {
+  columnOf,
   keptPlanName,
   type RecognizedColumn,
   type RecognizedTable,

@@ -16,8 +16,13 @@ export { createPruneJob, type PruneServices } from './prune-job.ts';
 export { readIsCompared, requestSubscriptions } from './questions.ts';
 export { type Difference, type RebuildFailure, rebuild } from './rebuild.ts';
 export { type Rebuilt, rebuildState } from './rebuild-state.ts';
-export type { DriftCause, DriftIssue, ReconciliationIssue } from './reconcile/drift.ts';
-export { listCustomer } from './reconcile/listed-subscriptions.ts';
+export {
+  type DriftCause,
+  type DriftIssue,
+  type ReconciliationIssue,
+  stateOfListed,
+} from './reconcile/drift.ts';
+export { listCustomer, readListings } from './reconcile/listed-subscriptions.ts';
 export {
   type Counts,
   type Progress,
@@ -28,5 +33,5 @@ export {
 export { reconcile, reconcileCustomer } from './reconcile/reconcile.ts';
 export { reconcileSubscribed, snapshotOf } from './reconcile/reconcile-teams.ts';
 export { pseudonymsWith, redactBody, redactEvents } from './redact.ts';
-export { limitRate } from './stripe-calls.ts';
+export { limitOwnRate, limitRate } from './stripe-calls.ts';
 export { type Job, type MaintenanceMode, openMaintenance, startMaintenance } from './worker.ts';

@@ -38,6 +38,7 @@ export {
   partOf,
 } from './plan-fields.ts';
 export {
+  bestReports,
   type PlanSelection,
   type ProductNames,
   selectedReport,

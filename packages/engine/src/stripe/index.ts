@@ -25,4 +25,9 @@ export {
 export type { NameOf } from './product-names.ts';
 export { SignatureInvalid, SignatureVerifier } from './signature.ts';
 export { TEAM_KEY, teamNamedIn } from './subscription-facts.ts';
-export { type ListedSubscription, parseListedSubscription } from './subscription-snapshot.ts';
+export {
+  type ListedSubscription,
+  packListed,
+  parseListedSubscription,
+  unpackListed,
+} from './subscription-snapshot.ts';

@@ -21,6 +21,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import('./serve.ts')).serveCommand(),
   console: async () => (await import('./serve.ts')).consoleCommand(),
   demo: async () => (await import('./demo/command.ts')).demoCommand(),
+  audit: async () => (await import('./audit.ts')).auditCommand(),
   doctor: async () => (await import('./doctor.ts')).doctorCommand(),
   tables: async () => (await import('./schema.ts')).tablesCommand(),
   migrate: async () => (await import('./schema.ts')).migrateCommand(),

@@ -159,6 +159,11 @@ export function printMessage(message: string): void {
   process.stderr.write(`${message}\n`);
 }
 
+/** Shows how far something is, in place of what this showed before; `''` in the end. Only on a terminal. */
+export function showProgress(text: string): void {
+  if (process.stderr.isTTY) process.stderr.write(`\r${text}\u001b[K`);
+}
+
 export const PLAN_COLUMNS: Columns = [
   ['status', 10],
   ['plan', 9],

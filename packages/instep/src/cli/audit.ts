@@ -1,0 +1,124 @@
+// The command `instep audit`: its options, what it shows meanwhile, and its result for people and for programs.
+
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { WantedTables } from 'instep-engine/postgres';
+import { counted } from 'instep-engine/runtime';
+import { Audit } from '../audit/audit.ts';
+import { COLUMN_OPTIONS, type ColumnOption, findAuditedTable } from '../audit/audited-table.ts';
+import { ConfigInvalid, readApiConfig } from '../config/config.ts';
+import { createCommand, positiveInteger } from './arguments.ts';
+import { type AuditFormat, printAudit } from './audit-result.ts';
+import { CommandFailed, print, printMessage, showProgress, stopSignal } from './output.ts';
+import { hasDatabase, onConnectionError, withServer } from './with-database.ts';
+
+type Plans = ReadonlyMap<string, readonly string[]>;
+
+type Options = AuditFormat & { pastDue: 'keep' | 'ended'; plans?: Plans } & Partial<
+    Record<'table' | ColumnOption, string>
+  >;
+
+export function auditCommand(): Command {
+  const command = createCommand(
+    'audit',
+    'compare any table of customers with Stripe, and write nothing',
+    'STRIPE_SECRET_KEY=rk_… DATABASE_URL=postgres://… instep audit',
+  ).option('--table <name>', 'the table, such as app.organizations, if it is not recognized');
+  for (const name of Object.keys(COLUMN_OPTIONS)) {
+    command.option(`--${name} <column>`, `the column with the ${name}, if it is not recognized`);
+  }
+  return command
+    .option('--plans <pairs>', 'products by plan: pro=prod_1,team=prod_2,free=', plansIn)
+    .addOption(
+      new Option('--past-due <how>', 'what a plan does whose payment is due')
+        .choices(['keep', 'ended'])
+        .default('keep'),
+    )
+    .option('--list', 'also print each difference')
+    .option('--json', 'print one JSON object')
+    .option('--csv', 'print the differences as CSV')
+    .option('--limit <n>', 'at most this many differences', positiveInteger)
+    .action(runAudit);
+}
+
+function plansIn(text: string): Plans {
+  const plans = new Map<string, string[]>();
+  for (const pair of text.split(',')) {
+    const [, name, productId] = /^(.+)=(prod_\w+)?$/.exec(pair.trim()) ?? [];
+    if (name === undefined) throw new InvalidArgumentError('must be like pro=prod_1,team=prod_2.');
+    plans.set(name, [...(plans.get(name) ?? []), ...(productId === undefined ? [] : [productId])]);
+  }
+  return plans;
+}
+
+/** A table of millions of rows takes seconds to read. */
+const STATEMENT_TIMEOUT_MS = 120_000;
+
+const DIFFERENCES_FOUND = 3;
+
+const NO_INDEX = 'has no index on the customer, so Instep would read all of it for each event';
+
+async function runAudit(options: Options): Promise<void> {
+  if (!(await hasDatabase())) {
+    const remedy = "set it to the URL of your app's PostgreSQL";
+    throw new ConfigInvalid([{ variable: 'DATABASE_URL', problem: 'is missing', remedy }]);
+  }
+  const stripeApi = readApiConfig(process.env);
+  const signal = stopSignal();
+  await withServer(async (server) => {
+    const database = server.open({
+      maxConnections: 1,
+      statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+      isReadOnly: true,
+      onConnectionError,
+    });
+    try {
+      const table = await findAuditedTable(database.query, wantedTables(server.tables, options));
+      const { name, columns, customers, missingIndex } = table;
+      const isForPeople = !options.json && !options.csv;
+      const head = `Table ${name}: ${counted(customers, 'customer')} (${columns.join(', ')})`;
+      if (isForPeople) print(head);
+      if (missingIndex !== null) printMessage(`${name} ${NO_INDEX}: ${missingIndex}`);
+      const startedAtMs = Date.now();
+      const lineOf = (count: number, share: number) => listedLine(count, share, startedAtMs);
+      const found = new Audit({
+        ...{ plans: new Map(), ...options, database, table, stripeApi, signal },
+        now: Date.now,
+        onListed: (count) => showProgress(lineOf(count, Math.min(count / customers, 0.99))),
+        onAsked: (count, of) =>
+          showProgress(`Stripe: asked for ${count} of ${counted(of, 'customer')} not in its list`),
+      });
+      await found.run().finally(() => showProgress(''));
+      const listed = `Stripe: ${counted(found.subscriptions, 'subscription')}`;
+      if (isForPeople) print(process.stdout.isTTY ? lineOf(found.subscriptions, 1) : listed);
+      await printAudit(found, table, options);
+      if (found.unreadable > 0) {
+        const problem = `${counted(found.unreadable, 'subscription')} could not be read`;
+        throw new CommandFailed('AUDIT_FAILED', `${problem}: upgrade Instep`);
+      }
+      if (found.differences.length > 0) process.exitCode = DIFFERENCES_FOUND;
+    } finally {
+      await database.close();
+    }
+  });
+}
+
+function wantedTables(tables: WantedTables, options: Options): WantedTables {
+  const { table } = options;
+  const named = Object.entries(COLUMN_OPTIONS).flatMap(([name, field]) => {
+    const column = options[name as ColumnOption];
+    return column === undefined ? [] : [[field, column] as const];
+  });
+  const [, schema, name] = /^(?:([^.]+)\.)?(.+)$/.exec(table ?? '') ?? [];
+  const columns = { ...tables.teams?.columns, ...Object.fromEntries(named) };
+  const declared = table === undefined ? {} : { schema, table: name };
+  return { ...tables, teams: { ...tables.teams, ...declared, columns } };
+}
+
+const BAR_LENGTH = 10;
+
+/** How much of the list was read. How long it is can only be guessed, from the number of customers, before its end. */
+function listedLine(subscriptions: number, share: number, startedAtMs: number): string {
+  const bar = '█'.repeat(Math.round(share * BAR_LENGTH)).padEnd(BAR_LENGTH, '░');
+  const seconds = Math.round((Date.now() - startedAtMs) / 1_000);
+  return `Stripe: ${counted(subscriptions, 'subscription')} ${bar} ${Math.round(share * 100)} %  ${seconds} s`;
+}

@@ -1,0 +1,124 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { createFolder, spawnInstep } from '../support/process/instep-process.ts';
+import { runInTerminal } from '../support/process/terminal.ts';
+import { openApp, resultIn, rowsIn } from './audited-app.ts';
+
+/** Customers whose rows have the plan that they pay for. */
+async function openPayingApp(count: number) {
+  const app = await openApp('saas-starter');
+  await app.sql(`
+    insert into teams (name, stripe_customer_id, stripe_product_id, subscription_status)
+    select 'x', 'cus_' || id, 'prod_pro', 'active' from generate_series(1, ${count}) as id`);
+  for (let id = 1; id <= count; id += 1) app.subscribe(`cus_${id}`);
+  return app;
+}
+
+const isOfList = (path: string) => path.includes('status=all') && path.includes('limit=100');
+
+test('reads the list once, and asks only for customers of whom it has nothing and whose row has a plan', async () => {
+  const app = await openPayingApp(250);
+  await app.sql(`
+    insert into teams (name, stripe_customer_id, stripe_product_id, subscription_status)
+    values ('clock', 'cus_clock', 'prod_team', 'active'), ('gift', 'cus_gift', null, 'active'),
+           ('typo', 'cus_typo', 'prod_pro', 'active'), ('none', 'cus_none', null, null)`);
+  app.subscribe('cus_clock', { testClockId: 'clock_1' });
+  app.customers.set({ id: 'cus_gift' });
+  expect(await app.codes()).toEqual({ cus_clock: 'other_plan', cus_typo: 'unknown_customer' });
+  const lists = app.calls.filter(isOfList).filter((path) => !path.includes('customer='));
+  expect(lists.map((path) => path.includes('starting_after'))).toEqual([false, true, true]);
+  const asked = app.calls.flatMap((path) => /customer=(\w+)/.exec(path)?.[1] ?? []);
+  expect(asked.sort()).toEqual(['cus_clock', 'cus_gift', 'cus_typo']);
+});
+
+test('makes at most ten calls a second', async () => {
+  const app = await openPayingApp(1_500);
+  const timesMs: number[] = [];
+  app.fault = () => {
+    timesMs.push(performance.now());
+    return undefined;
+  };
+  expect(await app.audit()).toMatchObject({ code: 0 });
+  // Of the list's calls; the two before them only ask what the key can read.
+  const [firstMs = 0, ...others] = timesMs.slice(2);
+  expect(others).toHaveLength(14);
+  expect((others.at(-1) ?? 0) - firstMs).toBeGreaterThan(1_300);
+});
+
+test('waits as long as Stripe asks, and goes on', async () => {
+  const app = await openPayingApp(250);
+  const timesMs: number[] = [];
+  app.fault = (path) => {
+    if (!path.includes('starting_after')) return undefined;
+    timesMs.push(performance.now());
+    return timesMs.length === 1 ? { status: 429, retryAfterSeconds: 1 } : undefined;
+  };
+  expect(resultIn(await app.audit(['--json'])).counts).toMatchObject({ right: 250 });
+  expect((timesMs[1] ?? 0) - (timesMs[0] ?? 0)).toBeGreaterThan(900);
+});
+
+test('prints no result if Stripe fails at the last page or the last customer, or if it is stopped', async () => {
+  const app = await openPayingApp(250);
+  await app.sql(
+    `insert into teams (name, stripe_customer_id, stripe_product_id) values ('gift', 'cus_gift', 'prod_pro')`,
+  );
+  app.customers.set({ id: 'cus_gift' });
+  for (const [part, status] of [
+    ['starting_after=', 400],
+    ['customer=', 401],
+  ] as const) {
+    app.fault = (path) => (path.includes(part) ? { status } : undefined);
+    const { code, stdout, stderr } = await app.audit();
+    expect({ code, stdout }).toEqual({ code: 1, stdout: expect.stringMatching(/^Table .*\n$/) });
+    expect(stderr).toContain(
+      `Stripe's API failed: answered ${status}: run it again [AUDIT_FAILED]`,
+    );
+  }
+  app.fault = () => undefined;
+  const child = spawnInstep(['audit', '--json'], app.environment);
+  app.fault = () => {
+    child.process.kill('SIGINT');
+    return undefined;
+  };
+  expect(await child.exited).toBe(1);
+  expect(child.stdout).toBe('');
+  expect(child.stderr).toContain('[STOPPED]');
+});
+
+test('exits with 1 if subscriptions can not be read, after what the others show', async () => {
+  const app = await openPayingApp(2);
+  app.subscriptions.set({ id: 'sub_odd', created: 1, status: 'active', customer: null });
+  const ended = await app.audit(['--json']);
+  expect(ended.code).toBe(1);
+  expect(ended.stderr).toContain('1 subscription could not be read: upgrade Instep [AUDIT_FAILED]');
+  expect(resultIn(ended).counts).toMatchObject({ unreadable: 1, right: 2 });
+});
+
+test('shows its progress on a terminal, and nowhere else', async () => {
+  const app = await openPayingApp(250);
+  await app.sql(
+    `insert into teams (name, stripe_customer_id, stripe_product_id) values ('gift', 'cus_gift', 'prod_pro')`,
+  );
+  app.customers.set({ id: 'cus_gift' });
+  expect((await app.audit()).stderr).toBe('');
+  const folder = createFolder();
+  const variables = Object.entries(app.environment).map(([name, value]) => `${name}='${value}'\n`);
+  writeFileSync(join(folder, '.env'), variables.join(''));
+  const { code, output } = await runInTerminal(['audit'], folder, []);
+  expect(code).toBe(0);
+  expect(output).toMatch(/\rStripe: 100 subscriptions █+░+ 40 % {2}\d+ s/);
+  expect(output).toContain('\rStripe: asked for 1 of 1 customer not in its list');
+  expect(output).toMatch(/Stripe: 250 subscriptions █{10} 100 % {2}\d+ s\r?\n251 of 251 are right/);
+});
+
+test('rows that share a customer are each compared', async () => {
+  const app = await openApp('no tables');
+  await app.sql(`
+    create table accounts (id serial, stripe_customer_id text, stripe_subscription_id text, stripe_product_id text, plan_name text, subscription_status text);
+    insert into accounts (stripe_customer_id, stripe_product_id, subscription_status)
+    values ('cus_1', 'prod_pro', 'active'), ('cus_1', 'prod_team', 'active')`);
+  app.subscribe('cus_1');
+  const rows = rowsIn(await app.audit(['--json']));
+  expect(rows.map(({ id, code }) => [id, code])).toEqual([['2', 'other_plan']]);
+});
