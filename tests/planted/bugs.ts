@@ -90,11 +90,11 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     '',
   ]),
   engine.core('an empty row is not filled', DECIDE, [
-    'isApplied || isSamePlan(team.plan, NO_PLAN);',
+    'isApplied || isPlanOf(team.plan, NO_PLAN);',
     'isApplied;',
   ]),
   engine.core("the application's own plan is overwritten by maintenance", DECIDE, [
-    'isApplied || isSamePlan(team.plan, NO_PLAN);',
+    'isApplied || isPlanOf(team.plan, NO_PLAN);',
     'true;',
   ]),
   engine.core('only one team of a customer is changed', DECIDE, [
@@ -106,7 +106,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'teamPlan(customer.state, options.planSelection, options.names)',
   ]),
   engine.unit('the end of an old subscription clears a new one', DECIDE, [
-    "const isEnd = planSelection === 'best' && shouldBe.providerSubscriptionId === null;",
+    "const isEnd = planSelection === 'best' && plan.providerSubscriptionId === null;",
     'const isEnd = false;',
   ]),
   engine.tests('an event in two API versions is two events', 'rule/same-event.ts', [
@@ -184,7 +184,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
 
   // Jobs, and what they read.
   engine.store("rebuild overwrites the application's plan", 'rule/plan-writer.ts', [
-    'isSamePlan(plan, NO_PLAN) ||',
+    'isPlanOf(plan, NO_PLAN) ||',
     'plan.subscriptionStatus !== null ||',
   ]),
   engine.store('a snapshot in the log is read back as an event', 'log/parse-logged.ts', [
