@@ -34,7 +34,7 @@ const APPS: readonly (readonly [schema: Schema, table: string, rows: string])[] 
     'public.customers',
     `insert into auth.users (id)
      select ('00000000-0000-0000-0000-00000000000' || id)::uuid from generate_series(1, 3) as id;
-     insert into customers (id, stripe_customer_id, subscription_id, subscription_status, price_id)
+     insert into customers (id, stripe_customer_id, stripe_subscription_id, subscription_status, price_id)
      values ('00000000-0000-0000-0000-000000000001', 'cus_right', 'sub_right', 'active', 'price_prod_pro'),
             ('00000000-0000-0000-0000-000000000002', 'cus_ended', 'sub_ended', 'active', 'price_prod_pro'),
             ('00000000-0000-0000-0000-000000000003', 'cus_missing', null, 'canceled', null)`,
