@@ -1,7 +1,7 @@
 // `instep-engine/http`: the two endpoints.
 
 export { createFetchHandler } from './fetch-handler.ts';
-export { handleWhileStarting, ReadinessEndpoint } from './health.ts';
+export { handleWhileStarting } from './health.ts';
 export {
   type Handler,
   HttpError,
@@ -24,7 +24,6 @@ export {
   urlOf,
 } from './listener.ts';
 export { createNodeListener, requestPath } from './node-listener.ts';
-export { Router } from './router.ts';
 export {
   issueSession,
   SESSION_COOKIE,
@@ -33,11 +32,10 @@ export {
   secretKeys,
   sessionToken,
 } from './session-token.ts';
-export { type Profile, UserEndpoint } from './user.ts';
+export type { Profile } from './user.ts';
 export {
   type IngestWebhook,
   type IngestWebhookOptions,
   SIGNATURE_FAILED,
   WEBHOOK_PATH,
-  WebhookEndpoint,
 } from './webhook.ts';

@@ -1,6 +1,6 @@
 // `instep-engine/log`: the log and its queues.
 
-export { type CustomerDecision, decide } from './decide.ts';
+export { decide } from './decide.ts';
 export { EventLog, type EventLogOptions } from './event-log.ts';
 export type { Queued } from './event-queues.ts';
 export {
@@ -17,16 +17,10 @@ export {
   type SortOrder,
 } from './event-rows.ts';
 export { linkWhenFree } from './link.ts';
-export {
-  LOGGED_OUTCOMES,
-  type LogEvent,
-  type LoggedOutcome,
-  type LogResult,
-  type TeamId,
-} from './log-event.ts';
+export { LOGGED_OUTCOMES, type LogEvent, type LoggedOutcome, type TeamId } from './log-event.ts';
 export { parseAgain, parseLogged, readableEventOf } from './parse-logged.ts';
 export { type Ingest, IngestPipeline, type Settle } from './pipeline.ts';
 export type { StoredCustomer, StoredTeam, Waiting } from './read-customers.ts';
-export type { LoggedEvent, LoggedEvents, ParseLogged } from './read-events.ts';
+export type { LoggedEvent, LoggedEvents } from './read-events.ts';
 export type { IngestResult, ReceivedEvent } from './received-event.ts';
 export { writeText } from './write-text.ts';

@@ -2,13 +2,7 @@
 
 export type { ApplicationId, User } from './application.ts';
 export { readThroughCursor } from './cursor.ts';
-export {
-  checkWritable,
-  type Database,
-  type DatabaseOptions,
-  openDatabase,
-  type Query,
-} from './database.ts';
+export type { Database, Query } from './database.ts';
 export type { DatabasePool, PoolUse, ServerConnection } from './database-pool.ts';
 export {
   type DatabasePlace,
@@ -34,11 +28,6 @@ export {
   DatabaseUnusable,
   databaseError,
   isOfConnection,
-  isOfServer,
-  isUntranslatable,
-  nextStepAfter,
-  sqlState,
-  TablesUnknown,
 } from './errors.ts';
 export {
   type Examined,

@@ -8,14 +8,13 @@ export {
   readIsDismissed,
   restoreParkedEvents,
 } from './dismiss.ts';
-export { type FailedJob, FailedJobs, readFailedJobs } from './failed-jobs.ts';
-export { createJobs } from './jobs.ts';
+export { type FailedJob, readFailedJobs } from './failed-jobs.ts';
 export { type LeasedRun, readLeasedJob, withLease } from './lease.ts';
 export { readPrunedBefore } from './prune.ts';
 export { createPruneJob, type PruneServices } from './prune-job.ts';
 export { readIsCompared, requestSubscriptions } from './questions.ts';
 export { type Difference, type RebuildFailure, rebuild } from './rebuild.ts';
-export { type Rebuilt, rebuildState } from './rebuild-state.ts';
+export { rebuildState } from './rebuild-state.ts';
 export {
   type DriftCause,
   type DriftIssue,
@@ -34,4 +33,4 @@ export { reconcile, reconcileCustomer } from './reconcile/reconcile.ts';
 export { reconcileSubscribed, snapshotOf } from './reconcile/reconcile-teams.ts';
 export { pseudonymsWith, redactBody, redactEvents } from './redact.ts';
 export { limitOwnRate, limitRate } from './stripe-calls.ts';
-export { type Job, type MaintenanceMode, openMaintenance, startMaintenance } from './worker.ts';
+export { type Job, type MaintenanceMode, startMaintenance } from './worker.ts';

@@ -1,32 +1,18 @@
 // `instep-engine/rule`: pure: events, states, plans.
 
-export {
-  type AccessFacts,
-  type AccessRules,
-  ALL_ACCESS_RULES,
-  accessFacts,
-  accessRulesText,
-  chargedSubscriptions,
-  END_MARGIN_SECONDS,
-} from './access-facts.ts';
+export { accessFacts, chargedSubscriptions, END_MARGIN_SECONDS } from './access-facts.ts';
 export { MAX_SUBSCRIPTIONS } from './bounded-state.ts';
-export {
-  ambiguousReport,
-  type CustomerState,
-  NO_STATE,
-  type SubscriptionState,
-} from './customer-state.ts';
+export { ambiguousReport, type CustomerState, NO_STATE } from './customer-state.ts';
 export type { EventSubscription, Outcome, SubscriptionEvent } from './event.ts';
 export {
   FIRST_DATED_KEY,
   formatEventKey,
-  type KeyRange,
   tieGroupRangeOf,
   tieGroupRanges,
 } from './event-key-layout.ts';
-export { type Folded, fold, foldAll } from './fold.ts';
-export { asObject, isList, type Json, type JsonObject, member } from './json.ts';
-export { eventsNeededFor, KnownEvents, type NeededEvents } from './known-events.ts';
+export { fold, foldAll } from './fold.ts';
+export { asObject, type Json, type JsonObject } from './json.ts';
+export { eventsNeededFor, KnownEvents } from './known-events.ts';
 export { hasPlan, isPlanOf, isSamePlan, NO_PLAN, planAfter } from './plan.ts';
 export type { ActingOperator, ChangeCause } from './plan-change.ts';
 export {
@@ -37,16 +23,9 @@ export {
   type PlanInRow,
   partOf,
 } from './plan-fields.ts';
-export {
-  bestReports,
-  type PlanSelection,
-  type ProductNames,
-  selectedReport,
-  teamPlan,
-} from './plan-selection.ts';
-export { type PlanWriter, planWriterOf } from './plan-writer.ts';
+export { bestReports, type PlanSelection, selectedReport, teamPlan } from './plan-selection.ts';
+export { planWriterOf } from './plan-writer.ts';
 export { type Reported, reportedBy } from './reported.ts';
-export { isOutdated } from './snapshot.ts';
 export { readState, StateNewer, StateUnreadable, writeState } from './state-json.ts';
 export {
   type Access,

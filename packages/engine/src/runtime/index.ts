@@ -22,23 +22,5 @@ export {
   limitLines,
   type WriteLine,
 } from './logging.ts';
-export {
-  type PauseOptions,
-  pause,
-  type RetryPolicy,
-  retry,
-  Stopped,
-  shareSignal,
-  throttle,
-} from './retry.ts';
-export {
-  activeSpan,
-  inRootSpan,
-  inSpan,
-  inSpanOfCaller,
-  markFailed,
-  outsideSpans,
-  type Span,
-  type SpanDescription,
-} from './tracing.ts';
+export { pause, type RetryPolicy, retry, Stopped, throttle } from './retry.ts';
 export { Turns } from './turns.ts';

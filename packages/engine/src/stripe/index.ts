@@ -1,13 +1,6 @@
 // `instep-engine/stripe`: Stripe's wire format and API.
 
-export {
-  createEventRetrieval,
-  createStripeApi,
-  getPage,
-  type StripeApi,
-  type StripePage,
-  TYPES_QUERY,
-} from './api.ts';
+export { createStripeApi, getPage, type StripeApi, type StripePage, TYPES_QUERY } from './api.ts';
 export { createGet, type Get, lastShownSecond, type StripeApiOptions } from './api-call.ts';
 export { StripeApiFailed } from './api-failure.ts';
 export { type EventOrigin, keyKindOf, type Mode, mismatchOf, originOfBody } from './key-kind.ts';
@@ -23,7 +16,7 @@ export {
   SNAPSHOT_TYPE,
 } from './parse-event.ts';
 export type { NameOf } from './product-names.ts';
-export { SignatureInvalid, SignatureVerifier } from './signature.ts';
+export { SignatureInvalid } from './signature.ts';
 export { TEAM_KEY, teamNamedIn } from './subscription-facts.ts';
 export {
   type ListedSubscription,
