@@ -182,12 +182,14 @@ export class PlanChangeConsumers {
       const slow = new Map<string, Promise<unknown>>();
       try {
         while (!isOver()) {
-          const values = [name, [...slow.keys()]];
+          const waiting = [...slow.keys()];
+          const values = [name, waiting];
           const reading = { name: 'read_due_changes', text: READ_DUE, values };
           const due = await database.query<PlanChange>(reading);
           const hasMore = due.length > 0 || (await this.#takeNext(run, name));
-          if (!hasMore && slow.size === 0) return;
-          if (!hasMore) await firstOf(slow.values(), POLL_INTERVAL_MS);
+          // Of those that were waiting, more can be due as soon as their call has ended.
+          if (!hasMore && waiting.length === 0) return;
+          if (!hasMore && slow.size > 0) await firstOf(slow.values(), POLL_INTERVAL_MS);
           await this.#passDue(run, consumer, { due, slow, isOver });
         }
       } finally {
