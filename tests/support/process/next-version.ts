@@ -1,5 +1,13 @@
 import { execFileSync } from 'node:child_process';
-import { appendFileSync, cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  cpSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join, resolve } from 'node:path';
 import { VERSION } from 'instep/src/runtime/packages.ts';
 import { newestVersion } from '../internals/database.ts';
@@ -38,6 +46,11 @@ export function createNextVersion(former: ProgramVersion): ProgramVersion {
     cpSync(join(ROOT, file), join(folder, file));
   }
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+  // Its own engine, and not the one that the root has linked.
+  const linked = join(folder, 'packages/instep/node_modules');
+  rmSync(linked, { recursive: true, force: true });
+  mkdirSync(linked);
+  symlinkSync(join(folder, 'packages/engine'), join(linked, 'instep-engine'));
   for (const file of ['packages/instep/package.json', 'packages/instep/src/runtime/packages.ts']) {
     const text = readFileSync(join(former.folder, file), 'utf8');
     writeFileSync(join(folder, file), text.replace(former.version, version));
