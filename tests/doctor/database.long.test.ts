@@ -131,7 +131,7 @@ describe('the schema', () => {
     await migrateByNewer(account.database, 'breaking');
     const issues = issuesOf(await account.examine()).filter(isNoEvent);
     expect(issues).toEqual([
-      expect.stringMatching(/^failure schema: the database is at migration \d+, /),
+      expect.stringMatching(/^failure schema: the database is at migration \d+ of engine, /),
       expect.stringMatching(/^warning event log: not checked/),
     ]);
   });
