@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import fc from 'fast-check';
 import {
   type ApplicationId,
@@ -32,6 +33,8 @@ async function arrange() {
   const subject = { kind: 'team', id: String(teamId) } as const;
   let second = 0;
   const deliver = async (status: string, of = customerId) => {
+    // Received in a later millisecond than what happened before it: in the same one, only the sources have an order.
+    await delay(2);
     second += 1;
     const eventId = `evt_${count}_${second}`;
     const fields = { eventId, customerId: of, subscriptionId: `sub_${of}`, status };
