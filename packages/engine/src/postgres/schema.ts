@@ -71,6 +71,10 @@ create table instep.customers (
   current_period_ends_at timestamptz,
   cancel_at_period_end   boolean,
   trial_ends_at          timestamptz,
+  -- Whether only the name of the plan's product is missing.
+  is_nameless            boolean     generated always as (
+                           provider_product_id is not null and plan_name is null
+                         ) stored,
 
   -- The subscription that decides access, as its latest event says, and the rules that it was chosen by
   -- (src/rule/access-facts.ts).
@@ -94,6 +98,10 @@ create table instep.customers (
   -- What jobs and operators look for.
   -- Whether one of its subscriptions grants a plan, whichever decides.
   grants_plan            boolean     not null,
+  -- Whether one does, although the one that decides has ended.
+  is_paid_without_plan   boolean     generated always as (
+                           grants_plan and provider_subscription_id is null
+                         ) stored,
   -- The subscription whose last second leaves open which event came last, and that second; of several, the oldest.
   ambiguous_subscription_id text,
   ambiguous_since        timestamptz,
@@ -105,21 +113,21 @@ create table instep.customers (
   charged_twice          text[],
   charged_twice_since    timestamptz,
   -- Since when a payment has been due.
-  due_since              timestamptz,
-  -- When Stripe was last asked about it.
-  asked_at               timestamptz
+  due_since              timestamptz
 ) with (fillfactor = 80);
 
--- Finds a subscription's customer. Most updates don't touch this index, since a customer keeps its subscriptions.
+-- No index has a column that most events change, also not in its condition: PostgreSQL then updates a row without writing to
+-- any index.
+
+-- Finds a subscription's customer. A customer keeps its subscriptions.
 create index customers_by_subscription on instep.customers using gin (subscription_ids) with (fastupdate = off);
-create index customers_nameless on instep.customers (provider_product_id)
-  where provider_product_id is not null and plan_name is null;
+create index customers_nameless on instep.customers (customer_id) where is_nameless;
 create index customers_by_access_rules on instep.customers (access_rules, customer_id);
 create index customers_ending on instep.customers (access_ends_at, customer_id) where access_ends_at is not null;
 create index customers_ambiguous on instep.customers (customer_id) where ambiguous_since is not null;
 create index customers_waiting on instep.customers (customer_id) where waiting is not null;
 create index customers_charged_twice on instep.customers (customer_id) where charged_twice is not null;
-create index customers_paying on instep.customers (customer_id) where grants_plan and provider_subscription_id is null;
+create index customers_paid_without_plan on instep.customers (customer_id) where is_paid_without_plan;
 create index customers_due on instep.customers (due_since, customer_id) where due_since is not null;
 
 

@@ -49,8 +49,7 @@ const RAISE_QUESTIONS = ({ teams }: ApplicationTables) => `
          union
         select 'product-names', provider_product_id
           from instep.customers
-         where provider_product_id is not null
-           and plan_name is null
+         where is_nameless
            and not exists (select from instep.products where product_id = provider_product_id)
       ), closed as (
         delete from instep.questions as question

@@ -15,8 +15,7 @@ const GRANTING = GRANTING_STATUSES.map((status) => `'${status}'`).join(', ');
 export const PAID_WITHOUT_PLAN = ({ teams }: ApplicationTables) => `
         from instep.customers as state
         join ${teams.rows} as teams on teams.provider_customer_id = state.customer_id
-       where state.grants_plan
-         and state.provider_subscription_id is null
+       where state.is_paid_without_plan
          and state.subscription_status not in (${GRANTING})
          and teams.provider_subscription_id is null
          and coalesce(teams.subscription_status not in (${GRANTING}), true)
