@@ -9,12 +9,13 @@ RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json rolldown.config.js ./
 COPY scripts ./scripts
 RUN npm run build
-RUN npm ci --omit=dev --omit=optional --omit=peer --workspace=instep --workspace=instep-engine --workspace=instep-console --ignore-scripts --no-audit --no-fund
+RUN npm ci --omit=dev --omit=optional --omit=peer --workspace=instep --workspace=instep-engine --workspace=instep-operate --workspace=instep-console --ignore-scripts --no-audit --no-fund
 
 FROM node:24-alpine
 WORKDIR /app
 COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/packages/engine ./packages/engine
+COPY --from=build /app/packages/operate ./packages/operate
 COPY --from=build /app/packages/instep ./packages/instep
 COPY --from=build /app/packages/console ./packages/console
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000

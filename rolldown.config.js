@@ -17,6 +17,13 @@ const libraries = {
     'runtime/index': 'runtime/index.ts',
     'stripe/index': 'stripe/index.ts',
   },
+  operate: {
+    index: 'index.ts',
+    feature: 'feature.ts',
+    host: 'host.ts',
+    'metrics/metrics': 'metrics/metrics.ts',
+    'operators-listener/operators-listener': 'operators-listener/operators-listener.ts',
+  },
   instep: {
     index: 'index.ts',
     'adapters/next': 'adapters/next.ts',

@@ -30,11 +30,13 @@ async function functionsOf(path: string): Promise<string[]> {
 const functions = (await Promise.all(ENTRY_POINTS.map(functionsOf))).flat();
 const OPERATE = await functionsOf('instep/operate');
 
-const sources = ['packages/instep/src', 'packages/engine/src'].flatMap((source) =>
-  readdirSync(join(ROOT, source), { recursive: true, encoding: 'utf8' })
-    .filter((path) => path.endsWith('.ts'))
-    .map((path) => readFileSync(join(ROOT, source, path), 'utf8')),
-);
+const sources = ['instep', 'operate', 'engine']
+  .map((name) => `packages/${name}/src`)
+  .flatMap((source) =>
+    readdirSync(join(ROOT, source), { recursive: true, encoding: 'utf8' })
+      .filter((path) => path.endsWith('.ts'))
+      .map((path) => readFileSync(join(ROOT, source, path), 'utf8')),
+  );
 
 /** The code of the example in the function's doc comment. */
 function exampleOf(name: string): string | undefined {

@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 const ROOT = resolve(import.meta.dirname, '..');
 const SRC = join(ROOT, 'packages/instep/src');
 const ENGINE = join(ROOT, 'packages/engine/src');
+const OPERATE = join(ROOT, 'packages/operate/src');
 
 type Source = {
   /** Relative to the root of the project for the simulation, and to `src` for all others. */
@@ -43,6 +44,7 @@ function readSources(directory: string): Source[] {
 
 const sources = readSources(SRC);
 const engineSources = readSources(ENGINE);
+const operateSources = readSources(OPERATE);
 const simulation = readSources(join(ROOT, 'simulation'));
 const consoleSources = readSources(join(ROOT, 'packages/console/src'));
 const createSources = readSources(join(ROOT, 'packages/create-instep/src'));
@@ -67,11 +69,10 @@ function reachedFrom(paths: readonly string[], among: readonly Source[]): Set<st
 const LAYERS: readonly (readonly string[])[] = [
   ['runtime', 'testing'],
   ['config'],
-  ['access', 'changes', 'links', 'health'],
+  ['access', 'changes', 'links'],
   ['database'],
-  ['event-log'],
   ['checkout'],
-  ['operate', 'metrics'],
+  ['operate'],
   ['doctor', 'operators-listener'],
   ['audit'],
   ['instep.ts'],
@@ -91,6 +92,16 @@ const ENGINE_LAYERS: typeof LAYERS = [
   ['index.ts'],
 ];
 
+/** The same of the operators' API. */
+const OPERATE_LAYERS: typeof LAYERS = [
+  ['runtime', 'health'],
+  ['event-log'],
+  ['operate'],
+  ['metrics'],
+  ['operators-listener'],
+  ['index.ts', 'feature.ts', 'host.ts'],
+];
+
 function isBelow(part: string, other: string, layers: typeof LAYERS): boolean {
   const layerOf = (name: string) => layers.findIndex((layer) => layer.includes(name));
   return layerOf(other) !== -1 && layerOf(other) < layerOf(part);
@@ -100,17 +111,8 @@ function isBelow(part: string, other: string, layers: typeof LAYERS): boolean {
 const ENGINE_WITH_SQL = ['postgres', 'log', 'repair'];
 
 /** The parts that own tables, or ask the engine's. */
-const WITH_SQL = [
-  'access',
-  'changes',
-  'database',
-  'event-log',
-  'health',
-  'links',
-  'operate',
-  'doctor',
-  'audit',
-];
+const WITH_SQL = ['access', 'changes', 'database', 'links', 'doctor', 'audit'];
+const OPERATE_WITH_SQL = ['event-log', 'health', 'operate'];
 
 /** The parts that can import a package. Any part but the rule can import `node:` modules. */
 const HOMES: Readonly<Record<string, readonly string[]>> = {
@@ -120,7 +122,11 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   'instep-embedded-postgres': [],
   commander: ['cli'],
   'next/server.js': ['adapters'],
+};
+
+const OPERATE_HOMES: typeof HOMES = {
   'prom-client': ['metrics'],
+  valibot: ['operate'],
 };
 
 const ENGINE_HOMES: typeof HOMES = {
@@ -147,6 +153,7 @@ const pathsOf = (among: readonly Source[], isWrong: (source: Source) => boolean)
 test.each([
   ['instep', sources, LAYERS],
   ['instep-engine', engineSources, ENGINE_LAYERS],
+  ['instep-operate', operateSources, OPERATE_LAYERS],
 ] as const)('in %s every folder imports only folders of lower layers', (_, among, layers) => {
   const strange = among.flatMap(({ path, part, files }) =>
     files
@@ -172,12 +179,16 @@ test("packages are imported only by their own folders, and by the console only t
   const isStrange = ({ part, packages }: Source) =>
     packages.some((name) => !(HOMES[packageOf(name)] ?? [part]).includes(part));
   expect(pathsOf(sources, isStrange)).toEqual([]);
-  const known = /^(?:node:|hono\b|@hono\/node-server$|instep\/operate$)/;
+  const ofOperators = /^(?:node:|instep-engine(?:\/\w+)?$)/;
+  const isForeign = ({ part, packages }: Source) =>
+    packages.some((name) => !ofOperators.test(name) && !OPERATE_HOMES[name]?.includes(part));
+  expect(pathsOf(operateSources, isForeign)).toEqual([]);
+  const known = /^(?:node:|hono\b|@hono\/node-server$|instep-operate$)/;
   const isUnknown = ({ text, packages }: Source) =>
     packages.some((name) => !known.test(name)) || text.includes('instep/src');
   expect(pathsOf(consoleSources, isUnknown)).toEqual([]);
-  const reachesInto = ({ text }: Source) => /instep(?:-engine)?\/src/.test(text);
-  expect(pathsOf([...sources, ...createSources], reachesInto)).toEqual([]);
+  const reachesInto = ({ text }: Source) => /instep(?:-engine|-operate)?\/src/.test(text);
+  expect(pathsOf([...sources, ...operateSources, ...createSources], reachesInto)).toEqual([]);
 });
 
 test('SQL stands only where a feature owns tables', () => {
@@ -188,13 +199,16 @@ test('SQL stands only where a feature owns tables', () => {
       !parts.includes(part) && sql.test(text);
   expect(pathsOf(sources, isStrange(WITH_SQL))).toEqual([]);
   expect(pathsOf(engineSources, isStrange(ENGINE_WITH_SQL))).toEqual([]);
+  expect(pathsOf(operateSources, isStrange(OPERATE_WITH_SQL))).toEqual([]);
 });
 
 test('the clock and randomness are arguments', () => {
   const isComposer = ({ part, path }: Source) =>
-    ['cli', 'instep.ts'].includes(part) || path === 'operators-listener/open-operations.ts';
+    ['cli', 'instep.ts'].includes(part) ||
+    ['operators-listener/open-operations.ts', 'operate/open-context.ts'].includes(path);
   expect(pathsOf(sources, (one) => !isComposer(one) && IMPURE.test(one.text))).toEqual([]);
-  expect(pathsOf(consoleSources, ({ text }) => IMPURE.test(text))).toEqual([]);
+  const isImpure = ({ text }: Source) => IMPURE.test(text);
+  expect(pathsOf([...operateSources, ...consoleSources], isImpure)).toEqual([]);
   const isEngine = ({ path }: Source) => path === 'engine.ts';
   expect(pathsOf(engineSources, (one) => !isEngine(one) && IMPURE.test(one.text))).toEqual([]);
 });
@@ -202,6 +216,7 @@ test('the clock and randomness are arguments', () => {
 test.each([
   ['instep', sources],
   ['instep-engine', engineSources],
+  ['instep-operate', operateSources],
   ['instep-console', consoleSources],
   ['create-instep', createSources],
 ])('in %s no file imports itself, directly or through others', (_, among) => {

@@ -81,7 +81,8 @@ test('npm ci --omit=dev in a clone keeps the build, which runs', async () => {
 }, 120_000);
 
 test('the package installs into an empty project, where the command, the library and its types work', async () => {
-  const tarballs = [(await pack()).tarball, (await pack('instep-engine')).tarball];
+  const names = ['instep', 'instep-engine', 'instep-operate'];
+  const tarballs = await Promise.all(names.map(async (name) => (await pack(name)).tarball));
   const cwd = folder();
   writeFileSync(join(cwd, 'package.json'), '{"private":true,"type":"module"}');
   await run('npm', ['install', '--no-audit', '--no-fund', ...tarballs], { cwd });
@@ -98,7 +99,7 @@ test('the package installs into an empty project, where the command, the library
 
   // The types need only those of Node, not `@types/pg`.
   expect(packages).not.toContain('@types');
-  const subpaths = ['instep', 'instep/next', 'instep/node', 'instep/testing'];
+  const subpaths = ['instep', 'instep/next', 'instep/node', 'instep/operate', 'instep/testing'];
   const imports = subpaths.map((path, index) => `export * as part${index} from '${path}';\n`);
   writeFileSync(join(cwd, 'app.ts'), imports.join(''));
   const compilerOptions = {

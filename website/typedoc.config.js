@@ -13,17 +13,7 @@ export default {
   disableSources: true,
   excludeInternal: true,
   excludeExternals: true,
-  intentionallyNotExported: [
-    'AccessPolicy',
-    'CODE_OF_CAUSE',
-    'DatabaseContext',
-    'Decided',
-    'IssueOf',
-    'IssueSearch',
-    'OpenIssueOf',
-    'OutOfSync',
-    'SUBJECT_KINDS',
-  ],
+  intentionallyNotExported: ['AccessPolicy', 'DatabaseContext'],
   treatWarningsAsErrors: true,
   validation: {
     notExported: true,

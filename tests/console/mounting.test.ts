@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createHandler, createLogger } from 'instep';
+import { openContext } from 'instep/operate';
 import {
   type ConsoleOptions,
   type ConsoleUser,
@@ -228,8 +229,10 @@ test('the checks are those of the environment of the handler', async () => {
   expect(html).toMatch(/>(?:warning|failure)<\/span>/);
 });
 
-test('the environment is read without a handler', async () => {
-  const console = createConsole({ environment, logger, authorize: () => USERS.ada ?? null });
+test('a context of its own takes the place of a handler', async () => {
+  const operateContext = () => openContext({ environment, logger });
+  const instep = { operateContext };
+  const console = createConsole({ instep, logger, authorize: () => USERS.ada ?? null });
   onTestFinished(() => console.close());
   expect((await console(new Request(`${ORIGIN}/teams`))).status).toBe(200);
 });

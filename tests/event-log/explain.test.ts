@@ -1,8 +1,8 @@
 import { type EventRow, type Explanation, reasonText, SNAPSHOT_TYPE } from 'instep/operate';
-import { explainLog, type LogContext, parseLog } from 'instep/src/event-log/explain.ts';
 import type { SubscriptionEventFields } from 'instep/testing';
 import type { LoggedOutcome } from 'instep-engine/log';
 import { NO_PLAN } from 'instep-engine/rule';
+import { explainLog, type LogContext, parseLog } from 'instep-operate/src/event-log/explain.ts';
 import { describe, expect, test } from 'vitest';
 import { eventBody, received } from '../support/stripe/events.ts';
 

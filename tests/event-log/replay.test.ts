@@ -1,4 +1,4 @@
-import { countListedIssues } from 'instep/src/operate/open-issues.ts';
+import { countListedIssues } from 'instep-operate/src/operate/open-issues.ts';
 import { describe, expect, test } from 'vitest';
 import { collect } from '../support/collect.ts';
 import { replayEvents, searchLog } from '../support/internals/repair.ts';

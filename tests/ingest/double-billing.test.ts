@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { readDoubleBilled } from 'instep/src/operate/double-billing.ts';
 import { chargedSubscriptions, foldAll, type SubscriptionEvent } from 'instep-engine/rule';
+import { readDoubleBilled } from 'instep-operate/src/operate/double-billing.ts';
 import { expect, test } from 'vitest';
 import type { ReceivedEvent } from '../support/internals/ingest.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';

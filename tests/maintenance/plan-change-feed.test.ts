@@ -3,10 +3,11 @@ import { createLogger, type PlanChange, type PlanChangeHandler } from 'instep';
 import { findConsumers } from 'instep/operate';
 import { addConsumer, removeConsumer, replayChange } from 'instep/src/changes/consumers.ts';
 import { PlanChangeConsumers } from 'instep/src/changes/plan-change-feed.ts';
-import { reportHealth } from 'instep/src/operate/health.ts';
+import { reportHealth } from 'instep-operate/host';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { CrashPlan } from '../faults/crash-plan.ts';
 import type { Database, Query } from '../support/internals/database.ts';
+import { OTHER_FEATURES } from '../support/internals/operations.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
@@ -16,7 +17,7 @@ import { repetitions } from '../support/test-length.ts';
 const store = useDatabase(embeddedServer);
 const logger = createLogger('silent');
 const { signal } = new AbortController();
-const NOTHING_KNOWN = { keyMode: null, nowMs: Date.now() };
+const NOTHING_KNOWN = { otherFeatures: OTHER_FEATURES, keyMode: null, nowMs: Date.now() };
 let names = 0;
 
 const newName = () => {

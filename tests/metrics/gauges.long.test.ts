@@ -1,6 +1,5 @@
 import type { Issue } from 'instep/operate';
-import type { ObservedHealth } from 'instep/src/metrics/gauges.ts';
-import { createMetrics } from 'instep/src/metrics/metrics.ts';
+import { createMetrics, type ObservedHealth } from 'instep-operate/metrics';
 import { expect, test } from 'vitest';
 import { valuesIn } from '../support/service/metrics-service.ts';
 

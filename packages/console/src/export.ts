@@ -1,5 +1,5 @@
 import type { Context } from 'hono';
-import { type CsvValue, csvLine, type Logger, type OperateContext } from 'instep/operate';
+import { type CsvValue, csvLine, type Logger, type OperateContext } from 'instep-operate';
 
 /** What a file has of each row, by the names of its columns. */
 export type Columns<Row> = Readonly<Record<string, (row: Row) => CsvValue>>;

@@ -5,23 +5,22 @@ import {
   type ConsoleLogin,
   type ConsoleUser,
   createLogger,
-  type Environment,
   type Logger,
   type OperateContext,
   type Operated,
-  openContext,
-} from 'instep/operate';
+} from 'instep-operate';
 import { type Access, isConsoleUser } from './access/access.ts';
 import { checkBasePath, pathBelow } from './base-path.ts';
 import { createPages, type Pages } from './pages.tsx';
 
-export type { ConsoleHandler, ConsoleUser } from 'instep/operate';
+export type { ConsoleHandler, ConsoleUser } from 'instep-operate';
 
 export type ConsoleOptions = {
-  /** What `createHandler` or `openInstep` returned; without it, the environment says where to connect. */
-  readonly instep?: Operated;
-  /** `process.env` by default. */
-  readonly environment?: Environment;
+  /**
+   * What `createHandler` or `openInstep` returned. A process without one connects with `openContext` of `instep/operate`:
+   * `{ operateContext: () => openContext() }`.
+   */
+  readonly instep: Operated;
   /** Logs what could not be answered to standard output by default. */
   readonly logger?: Logger;
   /** Finds the signed-in user of a request; `null` without one, or without permission. */
@@ -52,9 +51,9 @@ export type ConsoleOptions = {
  * ```
  */
 export function createConsole(options: ConsoleOptions): ConsoleHandler {
-  const { authorize, basePath = '', logger = createLogger('info') } = options;
+  const { instep, authorize, basePath = '', logger = createLogger('info') } = options;
   checkBasePath(basePath);
-  const open = openPages(() => openContext(options), { kind: 'application' }, basePath);
+  const open = openPages(() => instep.operateContext(), { kind: 'application' }, basePath);
 
   async function answer(request: Request): Promise<Response> {
     if (pathBelow(basePath, request.url) === null) return plain(404, 'Not found.');
@@ -138,8 +137,12 @@ function openPages(
  * ```ts
  * import { createServer } from 'node:http';
  * import { createConsole, toNodeListener } from 'instep-console';
+ * import { openContext } from 'instep/operate';
  *
- * const console = createConsole({ authorize: () => ({ name: 'user:7', role: 'viewer' }) });
+ * const console = createConsole({
+ *   instep: { operateContext: () => openContext() },
+ *   authorize: () => ({ name: 'user:7', role: 'viewer' }),
+ * });
  * const server = createServer(toNodeListener(console));
  * ```
  */

@@ -1,7 +1,7 @@
 import type { MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { secureHeaders } from 'hono/secure-headers';
-import type { Logger } from 'instep/operate';
+import type { Logger } from 'instep-operate';
 import { bodyTooLarge, tookTooLong } from './problems.tsx';
 import type { ConsoleEnv } from './request-context.ts';
 

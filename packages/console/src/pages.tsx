@@ -1,7 +1,7 @@
 import { Hono } from 'hono';
 import { jsx } from 'hono/jsx';
 import { jsxRenderer } from 'hono/jsx-renderer';
-import type { OperateContext } from 'instep/operate';
+import type { OperateContext } from 'instep-operate';
 import { type Access, access } from './access/access.ts';
 import { actionsPage } from './actions/actions-page.tsx';
 import { assetPages } from './assets.ts';

@@ -1,7 +1,7 @@
 import type { Context } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import { InstepError, type Logger } from 'instep/operate';
+import { InstepError, type Logger } from 'instep-operate';
 import { Notice } from './components/panels.tsx';
 import { capitalized } from './components/text.tsx';
 import { Page } from './page.tsx';

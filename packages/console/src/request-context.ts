@@ -1,6 +1,6 @@
 import type { MiddlewareHandler } from 'hono';
 import { useRequestContext } from 'hono/jsx-renderer';
-import type { ConsoleUser, Mode, OperateContext, Operator } from 'instep/operate';
+import type { ConsoleUser, Mode, OperateContext, Operator } from 'instep-operate';
 
 /** Who sent the request, and how we know. */
 type Requester = ConsoleUser & {

@@ -54,6 +54,7 @@ export {
   type WriteLine,
 } from 'instep-engine/runtime';
 export { BodyNotJson, SignatureInvalid } from 'instep-engine/stripe';
+export type { Exposition } from 'instep-operate/metrics';
 export type { AccessReason, TeamAccess } from './access/team-access.ts';
 export {
   createHandler,
@@ -82,7 +83,6 @@ export {
   readConfig,
 } from './config/config.ts';
 export type { Instep, InstepOptions } from './instep.ts';
-export type { Exposition } from './metrics/metrics.ts';
 
 /**
  * Logs which database is used, connects to it, migrates Instep's own tables, checks the

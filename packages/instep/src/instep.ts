@@ -21,6 +21,9 @@ import {
   limitLines,
   NO_INSTRUMENTATION,
 } from 'instep-engine/runtime';
+import type { Issue, OperateContext } from 'instep-operate';
+import { RefusalCounts, refusalsFeature } from 'instep-operate/feature';
+import type { Exposition, GaugeSources } from 'instep-operate/metrics';
 import { accessFeature } from './access/feature.ts';
 import { readAccess, type TeamAccess } from './access/team-access.ts';
 import { changesFeature } from './changes/feature.ts';
@@ -34,12 +37,9 @@ import { type AlertConfig, type Config, describeDatabase, weakSecrets } from './
 import { checkedTables } from './config/database.ts';
 import { problemText } from './config/environment.ts';
 import { connectToServer } from './database/connect.ts';
-import type { Issue } from './health/issues.ts';
-import { RefusalCounts, refusalsFeature } from './health/refusals.ts';
 import { linksFeature } from './links/feature.ts';
-import type { GaugeSources } from './metrics/gauges.ts';
-import type { Exposition } from './metrics/metrics.ts';
-import { formSecretOf, type OperateContext } from './operate/context.ts';
+import { formSecretOf } from './operate/open-context.ts';
+import { OTHER_FEATURES } from './operate/other-features.ts';
 
 /** What an app can call, of every handler. */
 export type HandlerMethods = {
@@ -165,9 +165,11 @@ export async function openService(options: InstepOptions): Promise<Service> {
   const refusals = new RefusalCounts(now);
   const changes = changesFeature(mode, config.planHistoryRetentionMs);
   async function readHealth() {
-    const { reportHealth } = await import('./operate/health.ts');
+    const { reportHealth } = await import('instep-operate/host');
     const { database, services } = engine;
-    return await reportHealth(database, { keyMode: services.keyMode ?? null, nowMs: now() });
+    const { keyMode = null } = services;
+    const otherFeatures = OTHER_FEATURES;
+    return await reportHealth(database, { keyMode, otherFeatures, nowMs: now() });
   }
   const readIssues = async () => (await readHealth()).issues;
   // The reports go nowhere until the metrics are started.
@@ -205,7 +207,7 @@ export async function openService(options: InstepOptions): Promise<Service> {
   const { query } = database;
   const context: OperateContext = {
     ...services,
-    ...{ linkByMetadata, keyMode: services.keyMode ?? null },
+    ...{ linkByMetadata, keyMode: services.keyMode ?? null, otherFeatures: OTHER_FEATURES },
     // It protects the forms of the console against other sites.
     formSecret: formSecretOf(config.stripeApi.secretKey),
     close: async () => undefined,
@@ -248,7 +250,7 @@ const alertsFeature = (
   name: 'alerts',
   async jobs({ database: { query }, now, nonce }, mode) {
     if (alerts === null || mode === 'off') return [];
-    const { createAlertsJob } = await import('./operate/alerts.ts');
+    const { createAlertsJob } = await import('instep-operate/host');
     return [createAlertsJob({ query, alerts, readIssues, now, holder: nonce() })];
   },
 });
@@ -260,7 +262,7 @@ function metricsStart(
 ): () => Promise<Exposition> {
   let started: Promise<Exposition> | undefined;
   async function start(): Promise<Exposition> {
-    const { createMetrics } = await import('./metrics/metrics.ts');
+    const { createMetrics } = await import('instep-operate/metrics');
     const metrics = createMetrics(sources);
     Object.assign(instrumentation, metrics.instrumentation);
     return metrics.exposition;

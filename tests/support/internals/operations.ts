@@ -1,9 +1,7 @@
 // Names of the source that tests of several folders use: the only files that change when their modules move.
 
-export { createContext } from 'instep/src/operate/context.ts';
-export { performOne } from 'instep/src/operate/perform.ts';
-export {
-  createTokenCheck,
-  listenForOperators,
-  openOperations,
-} from 'instep/src/operators-listener/open-operations.ts';
+export { createContext } from 'instep/src/operate/open-context.ts';
+export { OTHER_FEATURES } from 'instep/src/operate/other-features.ts';
+export { openOperations } from 'instep/src/operators-listener/open-operations.ts';
+export { performOne } from 'instep-operate/host';
+export { createTokenCheck, listenForOperators } from 'instep-operate/listener';

@@ -1,8 +1,6 @@
 // Names of the source that tests of several folders use: the only files that change when their modules move.
 
 export { pruneChangesJobs } from 'instep/src/changes/prune-changes.ts';
-export { replayEvents } from 'instep/src/event-log/replay.ts';
-export { readPageOfEvents, searchLog } from 'instep/src/event-log/search.ts';
 export { readPositionSince } from 'instep-engine/src/log/event-rows.ts';
 export { deleteDismissedEvents, dismissParkedEvents } from 'instep-engine/src/repair/dismiss.ts';
 export { FailedJobs, readFailedJobs } from 'instep-engine/src/repair/failed-jobs.ts';
@@ -26,3 +24,5 @@ export {
   openMaintenance,
   startMaintenance,
 } from 'instep-engine/src/repair/worker.ts';
+export { replayEvents } from 'instep-operate/src/event-log/replay.ts';
+export { readPageOfEvents, searchLog } from 'instep-operate/src/event-log/search.ts';

@@ -46,11 +46,13 @@ export function createNextVersion(former: ProgramVersion): ProgramVersion {
     cpSync(join(ROOT, file), join(folder, file));
   }
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-  // Its own engine, and not the one that the root has linked.
+  // Its own packages, and not those that the root has linked.
   const linked = join(folder, 'packages/instep/node_modules');
   rmSync(linked, { recursive: true, force: true });
   mkdirSync(linked);
-  symlinkSync(join(folder, 'packages/engine'), join(linked, 'instep-engine'));
+  for (const name of ['engine', 'operate']) {
+    symlinkSync(join(folder, 'packages', name), join(linked, `instep-${name}`));
+  }
   for (const file of ['packages/instep/package.json', 'packages/instep/src/runtime/packages.ts']) {
     const text = readFileSync(join(former.folder, file), 'utf8');
     writeFileSync(join(folder, file), text.replace(former.version, version));

@@ -5,7 +5,7 @@ import {
   type OperateContext,
   ROLES,
   type Role,
-} from 'instep/operate';
+} from 'instep-operate';
 import { LOGOUT_PATH } from '../page.tsx';
 import { loginNeeded, operatorsOnly } from '../problems.tsx';
 import { type ConsoleEnv, canAct } from '../request-context.ts';

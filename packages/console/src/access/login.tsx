@@ -1,5 +1,5 @@
 import { Hono } from 'hono';
-import type { ConsoleUser, Logger, TokenVerdict } from 'instep/operate';
+import type { ConsoleUser, Logger, TokenVerdict } from 'instep-operate';
 import { Button, Field, PostForm } from '../components/form.tsx';
 import { LOGOUT_PATH, Page } from '../page.tsx';
 import { tooManyAttempts } from '../problems.tsx';

@@ -8,7 +8,7 @@ import {
   parseSubject,
   type RecordedAction,
   subjectText,
-} from 'instep/operate';
+} from 'instep-operate';
 import { Badge, type Tone } from '../components/badges.tsx';
 import { Button, PostForm } from '../components/form.tsx';
 import { UntrustedText } from '../components/text.tsx';

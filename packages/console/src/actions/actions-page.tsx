@@ -1,5 +1,5 @@
 import { Hono } from 'hono';
-import { findActions, type OperateContext, type RecordedAction } from 'instep/operate';
+import { findActions, type OperateContext, type RecordedAction } from 'instep-operate';
 import { ExportLink } from '../components/export-link.tsx';
 import { FilterForm } from '../components/filter-form.tsx';
 import { Field } from '../components/form.tsx';

@@ -1,4 +1,4 @@
-import { parseSubject, type RecordedAction } from 'instep/operate';
+import { parseSubject, type RecordedAction } from 'instep-operate';
 import { UntrustedText } from '../components/text.tsx';
 import { EventLink, filterUrl } from '../links/event-links.tsx';
 import { TeamLink } from '../links/team-links.tsx';

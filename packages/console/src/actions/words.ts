@@ -6,7 +6,7 @@ import {
   type IssueCause,
   type ReplayOutcomes,
   type Subject,
-} from 'instep/operate';
+} from 'instep-operate';
 import { outcomeText } from '../components/badges.tsx';
 import { quoted } from '../components/text.tsx';
 

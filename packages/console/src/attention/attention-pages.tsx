@@ -8,7 +8,7 @@ import {
   perform,
   SUBJECT_ISSUES,
   type SubjectIssueCode,
-} from 'instep/operate';
+} from 'instep-operate';
 import { ActionSummary, actionsOf } from '../actions/action-summary.tsx';
 import { BUTTONS } from '../actions/words.ts';
 import { ExportLink } from '../components/export-link.tsx';

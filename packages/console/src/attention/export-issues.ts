@@ -1,4 +1,4 @@
-import { type OpenIssue, reasonText } from 'instep/operate';
+import { type OpenIssue, reasonText } from 'instep-operate';
 import { causeText } from '../actions/words.ts';
 import { type Columns, exportedTime } from '../export.ts';
 

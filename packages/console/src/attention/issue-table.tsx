@@ -12,7 +12,7 @@ import {
   SUBJECT_ISSUES,
   subjectText,
   subscriptionOf,
-} from 'instep/operate';
+} from 'instep-operate';
 import { recordedText } from '../actions/action-summary.tsx';
 import { BUTTONS, causeText } from '../actions/words.ts';
 import { Badge, StatusBadge, type Tone } from '../components/badges.tsx';

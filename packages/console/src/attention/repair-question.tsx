@@ -6,7 +6,7 @@ import {
   type OperateContext,
   type SubjectIssueCode,
   subjectText,
-} from 'instep/operate';
+} from 'instep-operate';
 import { Button, CSRF_FIELD, PostForm } from '../components/form.tsx';
 import { Changes } from '../components/plan-step.tsx';
 import { Table } from '../components/table.tsx';

@@ -5,7 +5,7 @@ import {
   parseSubject,
   parseTimeSince,
   type Subject,
-} from 'instep/operate';
+} from 'instep-operate';
 import { CHOOSE_FIELD, EXPECTED_FIELDS, LINK_FIELD } from '../links/issue-links.tsx';
 import { badRequest } from '../problems.tsx';
 import { queryNumber, queryText } from '../query-parameters.ts';

@@ -1,5 +1,5 @@
 import type { PropsWithChildren } from 'hono/jsx';
-import { type LoggedOutcome, STATUSES } from 'instep/operate';
+import { type LoggedOutcome, STATUSES } from 'instep-operate';
 import { UntrustedText } from './text.tsx';
 
 /** `good`: no action needed; `warning`: watch it; `bad`: needs action; `quiet`: had no effect. */

@@ -1,5 +1,5 @@
 import type { Child } from 'hono/jsx';
-import type { PageEnds, PageStart } from 'instep/operate';
+import type { PageEnds, PageStart } from 'instep-operate';
 
 type Link = { readonly href: string; readonly text: string };
 

@@ -1,4 +1,4 @@
-import type { TeamPlan } from 'instep/operate';
+import type { TeamPlan } from 'instep-operate';
 import { effectOf } from './badges.tsx';
 import { capitalized, UntrustedText } from './text.tsx';
 

@@ -1,4 +1,4 @@
-import { durationText } from 'instep/operate';
+import { durationText } from 'instep-operate';
 import { currentRequest } from '../request-context.ts';
 
 /** Longer text gets no tooltip. */

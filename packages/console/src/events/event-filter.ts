@@ -6,7 +6,7 @@ import {
   type OperateContext,
   parseTimeSince,
   readTeam,
-} from 'instep/operate';
+} from 'instep-operate';
 import { quoted } from '../components/text.tsx';
 import type { FilterFields } from '../links/event-links.tsx';
 

@@ -10,7 +10,7 @@ import {
   perform,
   type RecordedAction,
   redactedBody,
-} from 'instep/operate';
+} from 'instep-operate';
 import { ActionSummary, actionsOf } from '../actions/action-summary.tsx';
 import { BUTTONS } from '../actions/words.ts';
 import { requestOf } from '../attention/selection.ts';

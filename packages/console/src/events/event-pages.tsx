@@ -8,7 +8,7 @@ import {
   type OperateContext,
   type PageOfEvents,
   subscriptionOf,
-} from 'instep/operate';
+} from 'instep-operate';
 import { outcomeText } from '../components/badges.tsx';
 import { ExportLink } from '../components/export-link.tsx';
 import { FilterForm } from '../components/filter-form.tsx';

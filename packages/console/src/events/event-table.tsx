@@ -1,4 +1,4 @@
-import { type EventRow, subscriptionOf } from 'instep/operate';
+import { type EventRow, subscriptionOf } from 'instep-operate';
 import { OutcomeBadge, StatusBadge } from '../components/badges.tsx';
 import { Id } from '../components/id.tsx';
 import { Table } from '../components/table.tsx';

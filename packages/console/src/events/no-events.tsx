@@ -1,4 +1,4 @@
-import { HANDLED_TYPES } from 'instep/operate';
+import { HANDLED_TYPES } from 'instep-operate';
 import { Notice } from '../components/panels.tsx';
 
 /** Says how to receive the first event. */

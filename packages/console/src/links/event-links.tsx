@@ -5,7 +5,7 @@ import {
   type ReasonPart,
   reasonParts,
   SNAPSHOT_TYPE,
-} from 'instep/operate';
+} from 'instep-operate';
 import { IdLink } from '../components/id.tsx';
 import { StripeId } from '../components/stripe-id.tsx';
 import { isVisible, UntrustedText } from '../components/text.tsx';

@@ -3,7 +3,7 @@ import {
   type IssueCounts,
   type SubjectIssueCode,
   type TeamIssueCode,
-} from 'instep/operate';
+} from 'instep-operate';
 import { Button, Field, PostForm } from '../components/form.tsx';
 import { urlWith } from '../query-parameters.ts';
 

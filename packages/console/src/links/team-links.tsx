@@ -1,4 +1,4 @@
-import type { ApplicationId, NamedTeam } from 'instep/operate';
+import type { ApplicationId, NamedTeam } from 'instep-operate';
 import { isVisible, UntrustedText } from '../components/text.tsx';
 
 /** The team's name, or its id where the name is empty or invisible. */

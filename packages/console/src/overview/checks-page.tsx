@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Hono } from 'hono';
 import type { PropsWithChildren } from 'hono/jsx';
-import { type Check, counted, examineInstallation, type OperateContext } from 'instep/operate';
+import { type Check, counted, examineInstallation, type OperateContext } from 'instep-operate';
 import { Badge } from '../components/badges.tsx';
 import { Panel } from '../components/panels.tsx';
 import { Table } from '../components/table.tsx';

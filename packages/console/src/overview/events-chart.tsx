@@ -1,4 +1,4 @@
-import { countText, LOGGED_OUTCOMES, type LoggedOutcome, type Slot } from 'instep/operate';
+import { countText, LOGGED_OUTCOMES, type LoggedOutcome, type Slot } from 'instep-operate';
 import { outcomeText } from '../components/badges.tsx';
 import { Table } from '../components/table.tsx';
 import { Time, TimeLabel, Zone } from '../components/text.tsx';

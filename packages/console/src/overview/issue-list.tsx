@@ -8,7 +8,7 @@ import {
   issueText,
   SUBJECT_ISSUES,
   type Verdict,
-} from 'instep/operate';
+} from 'instep-operate';
 import { BUTTONS } from '../actions/words.ts';
 import { WhenCurrent, WhenOutdated } from '../components/live.tsx';
 import { CodeText, capitalized, Time } from '../components/text.tsx';

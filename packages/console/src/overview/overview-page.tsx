@@ -1,5 +1,5 @@
 import { Hono } from 'hono';
-import { checkHealth, countEvents, type OperateContext } from 'instep/operate';
+import { checkHealth, countEvents, type OperateContext } from 'instep-operate';
 import { Live } from '../components/live.tsx';
 import { Notice, Panel } from '../components/panels.tsx';
 import { NoEvents } from '../events/no-events.tsx';

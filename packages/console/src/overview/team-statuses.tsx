@@ -1,4 +1,4 @@
-import { countText, type TeamCounts } from 'instep/operate';
+import { countText, type TeamCounts } from 'instep-operate';
 import { Badge, StatusBadge } from '../components/badges.tsx';
 import { Notice } from '../components/panels.tsx';
 import { Table } from '../components/table.tsx';

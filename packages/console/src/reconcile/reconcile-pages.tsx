@@ -1,5 +1,5 @@
 import { Hono } from 'hono';
-import { findIssues, type OperateContext, readReconciliation } from 'instep/operate';
+import { findIssues, type OperateContext, readReconciliation } from 'instep-operate';
 import { Page } from '../page.tsx';
 import { type ConsoleEnv, operatorOf } from '../request-context.ts';
 import type { ReconcileRun } from './reconcile-run.ts';

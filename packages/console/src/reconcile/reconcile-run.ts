@@ -1,4 +1,4 @@
-import { InstepError, type OperateContext, type Operator, perform } from 'instep/operate';
+import { InstepError, type OperateContext, type Operator, perform } from 'instep-operate';
 
 /** Listing ten million subscriptions takes half of this. */
 const DEADLINE_MS = 6 * 60 * 60 * 1_000;

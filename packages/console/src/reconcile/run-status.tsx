@@ -1,4 +1,4 @@
-import { countText, type IssueCounts, type Progress, type Reconciliation } from 'instep/operate';
+import { countText, type IssueCounts, type Progress, type Reconciliation } from 'instep-operate';
 import { failureText } from '../actions/words.ts';
 import { Badge } from '../components/badges.tsx';
 import { Button, PostForm } from '../components/form.tsx';

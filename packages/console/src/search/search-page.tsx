@@ -8,7 +8,7 @@ import {
   InstepError,
   type NamedTeam,
   type OperateContext,
-} from 'instep/operate';
+} from 'instep-operate';
 import { Notice, Panel } from '../components/panels.tsx';
 import { UntrustedText } from '../components/text.tsx';
 import { EventTable } from '../events/event-table.tsx';

@@ -1,4 +1,4 @@
-import type { Comparison, NamedTeam, RecordedAction } from 'instep/operate';
+import type { Comparison, NamedTeam, RecordedAction } from 'instep-operate';
 import { ActionSummary } from '../actions/action-summary.tsx';
 import { REASONS, resultText } from '../actions/words.ts';
 import { Button, Field, PostForm } from '../components/form.tsx';

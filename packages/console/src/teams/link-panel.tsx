@@ -5,7 +5,7 @@ import {
   type NamedTeam,
   type OpenIssue,
   type OperateContext,
-} from 'instep/operate';
+} from 'instep-operate';
 import { Why } from '../attention/issue-table.tsx';
 import { Button, Field, PostForm } from '../components/form.tsx';
 import { Panel } from '../components/panels.tsx';

@@ -1,5 +1,5 @@
 import type { Context } from 'hono';
-import { TEAM_ISSUES, type TeamFilter } from 'instep/operate';
+import { TEAM_ISSUES, type TeamFilter } from 'instep-operate';
 import { readFields, urlWith } from '../query-parameters.ts';
 
 const NO_FIELDS = { search: '', status: '', plan: '', issue: '' };

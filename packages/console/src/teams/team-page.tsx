@@ -11,7 +11,7 @@ import {
   readTeam,
   readTimeline,
   type TeamSubscription,
-} from 'instep/operate';
+} from 'instep-operate';
 import { ActionSummary, actionsOf, recordedText } from '../actions/action-summary.tsx';
 import { readUntil, requestOf } from '../attention/selection.ts';
 import { Badge, StatusBadge } from '../components/badges.tsx';

@@ -7,7 +7,7 @@ import {
   type PageStart,
   STATUSES,
   TEAM_ISSUES,
-} from 'instep/operate';
+} from 'instep-operate';
 import { ExportLink } from '../components/export-link.tsx';
 import { FilterForm } from '../components/filter-form.tsx';
 import { Field, Select } from '../components/form.tsx';

@@ -8,7 +8,7 @@ import {
   type SubscriptionState,
   type TeamNote,
   type TeamStatus,
-} from 'instep/operate';
+} from 'instep-operate';
 import { causeText } from '../actions/words.ts';
 import { TONES } from '../attention/issue-table.tsx';
 import { Badge, StatusBadge, type Tone } from '../components/badges.tsx';

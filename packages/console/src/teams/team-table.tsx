@@ -1,4 +1,4 @@
-import type { NamedTeam } from 'instep/operate';
+import type { NamedTeam } from 'instep-operate';
 import { StatusBadge } from '../components/badges.tsx';
 import { Id } from '../components/id.tsx';
 import { Table } from '../components/table.tsx';

@@ -6,7 +6,7 @@ import {
   type RecordedAction,
   type Timeline,
   type TimelineItem,
-} from 'instep/operate';
+} from 'instep-operate';
 import { stateWord } from '../actions/action-summary.tsx';
 import { SubjectLink } from '../actions/subject-link.tsx';
 import { resultText } from '../actions/words.ts';

@@ -12,6 +12,7 @@ import {
   WEBHOOK_PATH,
 } from 'instep-engine/http';
 import { createLogger, type Logger, limitLines, retry, withDeadline } from 'instep-engine/runtime';
+import type { OperateContext } from 'instep-operate';
 import { checkConsumerName } from '../changes/consumers.ts';
 import type { Feed, FeedOptions, PlanChangeHandler } from '../changes/plan-change-feed.ts';
 import { type Environment, readConfig, withoutProfile } from '../config/config.ts';
@@ -22,7 +23,6 @@ import {
   openService,
   type Service,
 } from '../instep.ts';
-import type { OperateContext } from '../operate/context.ts';
 
 export type { HandlerMethods } from '../instep.ts';
 

@@ -32,8 +32,11 @@ import {
   TEAM_KEY,
   teamNamedIn,
 } from 'instep-engine/stripe';
+import type { CheckoutOf, CompleteCheckoutRequest } from 'instep-operate';
 import * as v from 'valibot';
 import { readAccess, type TeamAccess } from '../access/team-access.ts';
+
+export type { CheckoutOf, CompleteCheckoutRequest } from 'instep-operate';
 
 /** Why a checkout was not completed, or a customer not synced. docs/errors.md has the cause and remedy of each. */
 export type SyncFailedCode =
@@ -56,18 +59,6 @@ export type CheckoutServices = ReconcileServices & {
   readonly api: Pick<StripeApi, 'retrieveCheckoutSession'>;
   /** The key of a subscription's metadata that names a team; `teamId` by default. */
   readonly linkByMetadata?: string | null;
-};
-
-/** The parts of a Checkout Session that can name its team. */
-export type CheckoutOf = {
-  readonly clientReferenceId: string | null;
-  readonly customerId: string;
-  readonly metadata: Readonly<Record<string, string>>;
-};
-
-export type CompleteCheckoutRequest = {
-  /** The team that paid, or a function that finds it. Never an id from the browser alone. */
-  readonly teamId: ApplicationId | ((checkout: CheckoutOf) => Promise<ApplicationId>);
 };
 
 /** The longest time for a call, with all calls to Stripe and the function that finds the team. */

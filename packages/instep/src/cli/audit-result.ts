@@ -2,9 +2,9 @@
 
 import { statusesWithAccess } from 'instep-engine/rule';
 import { countText } from 'instep-engine/runtime';
+import { csvLine } from 'instep-operate';
 import type { Audit, Difference } from '../audit/audit.ts';
 import type { AuditedTable } from '../audit/audited-table.ts';
-import { csvLine } from '../runtime/csv.ts';
 import { type Columns, print, printable, type RowFormat, tableLine, writeRows } from './output.ts';
 
 export type AuditFormat = { readonly limit?: number } & {

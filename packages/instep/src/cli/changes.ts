@@ -4,6 +4,8 @@ import { createInterface } from 'node:readline';
 import { type Command, Option } from 'commander';
 import type { ApplicationId, PlanChange } from 'instep-engine/postgres';
 import { counted, pause } from 'instep-engine/runtime';
+import type { OperateContext } from 'instep-operate';
+import { performOne } from 'instep-operate/host';
 import {
   acknowledgeChanges,
   ConsumerRefused,
@@ -11,8 +13,6 @@ import {
   findConsumers,
   readPlanChanges,
 } from '../changes/consumers.ts';
-import type { OperateContext } from '../operate/context.ts';
-import { performOne } from '../operate/perform.ts';
 import { changeId, createCommand } from './arguments.ts';
 import {
   type Json,

@@ -2,10 +2,10 @@
 
 import type { Command } from 'commander';
 import { counted } from 'instep-engine/runtime';
+import { sendAlert } from 'instep-operate/host';
 import { ConfigInvalid, readAlertConfig } from '../config/config.ts';
 import type { Check } from '../doctor/check.ts';
 import { examine } from '../doctor/examine.ts';
-import { sendAlert } from '../operate/alerts.ts';
 import { createCommand, webUrl } from './arguments.ts';
 import {
   type Columns,

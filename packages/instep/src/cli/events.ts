@@ -5,13 +5,23 @@ import { type EventRow, type LoggedOutcome, parseLogged } from 'instep-engine/lo
 import type { ApplicationId } from 'instep-engine/postgres';
 import { NO_PLAN, type PlanInRow } from 'instep-engine/rule';
 import { counted } from 'instep-engine/runtime';
-import type { Reason } from '../event-log/explain.ts';
-import { reasonText } from '../event-log/reason-text.ts';
-import type { Replayed } from '../event-log/replay.ts';
-import type { OperateContext, Operator } from '../operate/context.ts';
-import { eventsNamed, findEvents, type SuggestedLink, suggestLinks } from '../operate/events.ts';
-import { type ExplainedEvent, explainEvent } from '../operate/explain.ts';
-import { performExpecting, performOne } from '../operate/perform.ts';
+import {
+  type ExplainedEvent,
+  eventsNamed,
+  explainEvent,
+  findEvents,
+  type OperateContext,
+  type Operator,
+  type Reason,
+  type Replayed,
+  reasonText,
+} from 'instep-operate';
+import {
+  performExpecting,
+  performOne,
+  type SuggestedLink,
+  suggestLinks,
+} from 'instep-operate/host';
 import {
   applicationId,
   createCommand,

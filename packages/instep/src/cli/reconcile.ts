@@ -12,8 +12,8 @@ import {
 } from 'instep-engine/repair';
 import { PLAN_FIELDS, type PlanInRow } from 'instep-engine/rule';
 import { codeOf, counted, countText } from 'instep-engine/runtime';
+import { ADVICE } from 'instep-operate';
 import { readApiConfig } from '../config/config.ts';
-import { ADVICE } from '../health/issue-text.ts';
 import { applicationId, createCommand } from './arguments.ts';
 import { CommandFailed, type Json, print, printMessage, shownTime, stopSignal } from './output.ts';
 import { askReason, performTask } from './with-context.ts';

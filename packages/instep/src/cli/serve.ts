@@ -15,7 +15,7 @@ import {
 } from '../config/config.ts';
 import { checkWholeSchema } from '../database/schema.ts';
 import { type InstepOptions, logSettings, openService, type Service } from '../instep.ts';
-import { readContextSettings } from '../operate/context.ts';
+import { readContextSettings } from '../operate/open-context.ts';
 import {
   OPERATIONS_DEADLINE_MS,
   type Operations,

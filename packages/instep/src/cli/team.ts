@@ -2,15 +2,20 @@
 
 import type { Command } from 'commander';
 import { type ApplicationId, addTeam, linkTeam } from 'instep-engine/postgres';
+import {
+  type ActionRequest,
+  type ActionResult,
+  explainTeam,
+  findCustomers,
+  findTeams,
+  type NamedTeam,
+  type OperateContext,
+  type Operator,
+} from 'instep-operate';
+import { performOne } from 'instep-operate/host';
 import { readAccess } from '../access/team-access.ts';
 import { readApiConfig } from '../config/config.ts';
-import type { ActionRequest } from '../operate/actions.ts';
-import type { ActionResult } from '../operate/audit.ts';
-import type { OperateContext, Operator } from '../operate/context.ts';
-import { explainTeam } from '../operate/explain.ts';
-import { findCustomers, findTeams } from '../operate/find-teams.ts';
-import type { NamedTeam } from '../operate/named-teams.ts';
-import { performForTeam, performOne } from '../operate/perform.ts';
+import { performForTeam } from '../operate/perform-for-team.ts';
 import { applicationId, createCommand, positiveInteger } from './arguments.ts';
 import { printHistory } from './changes.ts';
 import {

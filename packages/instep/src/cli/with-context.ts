@@ -3,17 +3,17 @@
 import type { Command } from 'commander';
 import type { ApplicationId } from 'instep-engine/postgres';
 import { createLogger } from 'instep-engine/runtime';
-import { type readApiConfig, readDatabaseConfig } from '../config/config.ts';
-import type { ActionResult } from '../operate/audit.ts';
 import {
+  type ActionResult,
+  type NamedTeam,
   type OperateContext,
   type Operator,
-  openContextOn,
-  readContextSettings,
-} from '../operate/context.ts';
-import { readTeam } from '../operate/find-teams.ts';
-import type { NamedTeam } from '../operate/named-teams.ts';
-import { performExpecting, type ResultOf, type Task } from '../operate/perform.ts';
+  readTeam,
+  type Task,
+} from 'instep-operate';
+import { performExpecting, type ResultOf } from 'instep-operate/host';
+import { type readApiConfig, readDatabaseConfig } from '../config/config.ts';
+import { openContextOn, readContextSettings } from '../operate/open-context.ts';
 import { CommandFailed } from './output.ts';
 import { hasDatabase, withServer } from './with-database.ts';
 

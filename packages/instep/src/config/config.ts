@@ -1,6 +1,7 @@
 // All settings. Whatever needs one reads it here, from the environment that it is given.
 
 import type { PlanSelection } from 'instep-engine/rule';
+import type { AlertConfig, NamedToken } from 'instep-operate';
 import * as v from 'valibot';
 import { type DatabaseConfig, databaseVariables, toDatabaseConfig } from './database.ts';
 import {
@@ -17,11 +18,11 @@ import {
   wholeNumber,
   withRemedy,
 } from './environment.ts';
-import { MAKE_TOKEN, type NamedToken, opsToken, opsTokens, toTokens } from './ops-tokens.ts';
+import { MAKE_TOKEN, opsToken, opsTokens, toTokens } from './ops-tokens.ts';
 
+export type { AlertConfig } from 'instep-operate';
 export { type DatabaseConfig, describeDatabase } from './database.ts';
 export { ConfigInvalid, type ConfigProblem, type Environment } from './environment.ts';
-export { type NamedToken, ROLES, type Role } from './ops-tokens.ts';
 
 /** When a team has access: one setting for all instances (docs/access.md). */
 export type AccessPolicy = {
@@ -40,13 +41,6 @@ export type OperationsConfig = {
   readonly port: number;
   /** None gives every user of this machine access, and is allowed on a loopback address only. */
   readonly tokens: readonly NamedToken[];
-};
-
-/** Where alerts go. */
-export type AlertConfig = {
-  readonly url: URL;
-  /** The address of the console, for links; `null`: without links. */
-  readonly consoleUrl: URL | null;
 };
 
 const MIN_SECRET_BYTES = 32;

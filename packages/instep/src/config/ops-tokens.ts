@@ -2,20 +2,10 @@
 
 import { readFileSync } from 'node:fs';
 import { codeOf } from 'instep-engine/runtime';
+import type { NamedToken } from 'instep-operate';
+import { ROLES } from 'instep-operate/feature';
 import * as v from 'valibot';
 import { secret, withRemedy } from './environment.ts';
-
-/** An operator sees and does everything. A viewer changes nothing, and sees payloads without personal data. */
-export const ROLES = ['operator', 'viewer'] as const;
-export type Role = (typeof ROLES)[number];
-
-/** A token of the operations listener, and whose it is. */
-export type NamedToken = {
-  /** The audit keeps it. */
-  readonly name: string;
-  readonly role: Role;
-  readonly token: string;
-};
 
 const MIN_TOKEN_LENGTH = 32;
 

@@ -6,9 +6,9 @@ import {
   type FeatureSchema,
   type Query,
 } from 'instep-engine/postgres';
+import { OPERATE_SCHEMA } from 'instep-operate/feature';
 import { ACCESS_SCHEMA } from '../access/access-view.ts';
 import { CHANGES_SCHEMA } from '../changes/schema.ts';
-import { OPERATE_SCHEMA } from '../health/schema.ts';
 import { LINKS_SCHEMA } from '../links/schema.ts';
 
 /** What each feature has in the schema. */

@@ -1,6 +1,6 @@
 // Makes the results of checks, for all modules of doctor/.
 
-import type { Check } from '../operate/context.ts';
+import type { Check } from 'instep-operate';
 
 export type { Check };
 

@@ -8,6 +8,8 @@ import {
 } from 'instep-engine/postgres';
 import { counted, durationText, InstepError } from 'instep-engine/runtime';
 import { keyKindOf, type Mode } from 'instep-engine/stripe';
+import { ADVICE, type Issue, issueText } from 'instep-operate';
+import { reportHealth } from 'instep-operate/host';
 import {
   ConfigInvalid,
   type ConfigProblem,
@@ -23,9 +25,7 @@ import {
 import { problemText } from '../config/environment.ts';
 import { connectToServer } from '../database/connect.ts';
 import { importEmbeddedPostgres } from '../database/embedded-postgres.ts';
-import { ADVICE, issueText } from '../health/issue-text.ts';
-import type { Issue } from '../health/issues.ts';
-import { reportHealth } from '../operate/health.ts';
+import { OTHER_FEATURES } from '../operate/other-features.ts';
 import { type Check, failure, ok, warning } from './check.ts';
 import { checkDatabaseServer } from './database-server.ts';
 import {
@@ -229,7 +229,10 @@ async function unlessDenied(name: string, checking: Promise<readonly Check[]>) {
 async function checkEventLog(database: Database, options: DatabaseOptions): Promise<Check[]> {
   const { now, keyMode } = options;
   const nowMs = now();
-  const { issues, figures } = await reportHealth(database, { keyMode, nowMs });
+  const { issues, figures } = await reportHealth(database, {
+    ...{ keyMode, nowMs },
+    otherFeatures: OTHER_FEATURES,
+  });
   return [
     checkLastEvent(figures.lastDeliveredMs, nowMs),
     ...issues.map((issue) => checkOf(issue, nowMs)),

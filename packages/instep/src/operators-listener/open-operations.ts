@@ -1,29 +1,17 @@
-// The operators' listener of `serve`, `console` and the demo: metrics, the console, and the calls for apps, behind
-// tokens.
+// The operators' listener with the console and the calls for apps, for `serve`, `console` and the demo.
 
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { RequestListener } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  createNodeListener,
-  isSameSecret,
-  type ListenerOptions,
-  openListener,
-  type RunningServer,
-  requestPath,
-} from 'instep-engine/http';
+import { createNodeListener } from 'instep-engine/http';
 import type { DatabaseServer } from 'instep-engine/postgres';
-import { type Logger, limitLines } from 'instep-engine/runtime';
-import type { AccessPolicy, Config, NamedToken } from '../config/config.ts';
-import type { Exposition } from '../metrics/metrics.ts';
-import {
-  type ConsoleHandler,
-  type ConsoleUser,
-  contextOn,
-  importConsole,
-  type OperateContext,
-  type TokenVerdict,
-} from '../operate/context.ts';
-import { createSyncApi, SYNC_API_PATH } from './sync-api.ts';
+import type { Logger } from 'instep-engine/runtime';
+import type { ConsoleHandler, ConsoleLogin, OperateContext, Operated } from 'instep-operate';
+import { createTokenCheck, listenForOperators } from 'instep-operate/listener';
+import type { Exposition } from 'instep-operate/metrics';
+import type { AccessPolicy, Config } from '../config/config.ts';
+import { contextOn } from '../operate/open-context.ts';
+import { importOptional } from '../runtime/packages.ts';
+import { createSyncApi } from './sync-api.ts';
 
 /** The operators' listener, in a process that serves the public or supervises those that do. */
 export type Operations = {
@@ -51,9 +39,6 @@ const STATEMENT_TIMEOUT_MS = 5_000;
 
 /** How long pending pages can take when everything else has ended. */
 export const OPERATIONS_DEADLINE_MS = 1_000;
-
-/** A browser opens up to six connections. */
-const MAX_OPERATORS_CONNECTIONS = 48;
 
 /**
  * Takes the operators' port before the public one, so that a wrong port prevents the start. `show`
@@ -109,180 +94,18 @@ export async function openOperations(options: OperationsOptions): Promise<Operat
   };
 }
 
-type TokenCheckOptions = {
-  tokens: readonly NamedToken[];
-  logger: Logger;
-  clockMs: () => number;
-  wait: (delayMs: number) => Promise<void>;
+/** What the package `instep-console` exports for `instep serve`. */
+type ConsolePackage = {
+  /** Without a login, every request is an operator's. */
+  createConsoleWithLogin(options: {
+    readonly instep: Operated;
+    readonly login: ConsoleLogin | null;
+  }): ConsoleHandler;
+  /** Serves a handler with `node:http`. */
+  toNodeListener(handler: (request: Request) => Promise<Response>): RequestListener;
 };
 
-const FIRST_DELAY_MS = 250;
-const LONGEST_DELAY_MS = 4_000;
-const FORGOTTEN_AFTER_MS = 60_000;
-const MAX_WAITING = 20;
-
-/**
- * Finds out whose token it is. Each wrong one waits twice as long as the one before, no matter who sends it. A right one
- * never waits, so the attempts of others can't lock an operator out. While 20 wrong ones wait, others are `too many`,
- * which bounds the memory.
- */
-export function createTokenCheck({ tokens, clockMs, wait, logger }: TokenCheckOptions) {
-  let failures = 0;
-  let failedAtMs = 0;
-  let waiting = 0;
-  const write = limitLines((members) => logger.warn(members, 'wrong operations token'));
-
-  return async (text: string): Promise<TokenVerdict> => {
-    // All are compared: the time must not reveal which one is the right one.
-    const [holder] = tokens.filter(({ token }) => isSameSecret(text, token));
-    if (holder !== undefined) return { name: holder.name, role: holder.role };
-    if (clockMs() - failedAtMs > FORGOTTEN_AFTER_MS) failures = 0;
-    failedAtMs = clockMs();
-    failures += 1;
-    write({ failures });
-    if (waiting >= MAX_WAITING) return 'too many';
-    waiting += 1;
-    await wait(Math.min(FIRST_DELAY_MS * 2 ** (failures - 1), LONGEST_DELAY_MS));
-    waiting -= 1;
-    return 'wrong';
-  };
-}
-
-type ListenForOperatorsOptions = Pick<ListenerOptions, 'host' | 'port'> & {
-  logger: Logger;
-  /** `null`: everyone on this machine has access. */
-  checkToken: ((token: string) => Promise<TokenVerdict>) | null;
-};
-
-/** What operators see. */
-type Shown = {
-  /** `null` in a process that only runs the console. */
-  metrics: Exposition | null;
-  /** The console, which has its own login; `null` when it is not installed. */
-  pages: RequestListener | null;
-  /** The calls of `createSyncApi`, by the name of who makes them. */
-  syncApis: ReadonlyMap<string, RequestListener>;
-};
-
-type OperatorsListener = RunningServer & {
-  /** Serves these. Until then every request gets a 503. */
-  show(shown: Shown): void;
-};
-
-const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i;
-
-const CONSOLE_MISSING = `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<title>Instep</title>
-<h1>The console is not installed</h1>
-<p>Run <code>npm install instep-console</code>, and restart Instep.
-<p><a href="/metrics">Metrics</a> are available without it.
-`;
-
-/**
- * Takes the operators' port, and serves `GET /metrics`, the calls for apps and the console there. @throws ListenFailed
- */
-export async function listenForOperators({
-  host,
-  port,
-  logger,
-  checkToken,
-}: ListenForOperatorsOptions): Promise<OperatorsListener> {
-  let shown: Shown | undefined;
-
-  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (shown === undefined) {
-      response.setHeader('Retry-After', '1');
-      return send(response, 503, 'Instep is starting. Retry in a few seconds.\n');
-    }
-    // Prevents DNS rebinding: another site can make its own name resolve to this machine, but it can't make a
-    // browser send our names as `Host`.
-    if (checkToken === null && !LOOPBACK.test(request.headers.host ?? '')) {
-      const remedy = 'Open it there, or set OPS_TOKEN.';
-      return send(response, 403, `Without OPS_TOKEN, only localhost is answered. ${remedy}\n`);
-    }
-    const { metrics, pages, syncApis } = shown;
-    const path = requestPath(request);
-    if (path === '/metrics') return await answerMetrics(request, response, metrics);
-    if (path?.startsWith(SYNC_API_PATH)) {
-      // Without a token, any page that a browser shows could send these requests to `localhost`.
-      if (checkToken === null) return send(response, 403, 'Set OPS_TOKEN to use this call.\n');
-      const user = await holderOf(request, response);
-      // Even reading changes adds a consumer.
-      if (user?.role === 'viewer')
-        send(response, 403, 'Only the token of an operator can call this.\n');
-      else if (user !== null) syncApis.get(user.name)?.(request, response);
-      return;
-    }
-    if (pages !== null) pages(request, response);
-    else send(response, 501, CONSOLE_MISSING, 'text/html; charset=utf-8');
-  }
-
-  async function answerMetrics(
-    request: IncomingMessage,
-    response: ServerResponse,
-    metrics: Exposition | null,
-  ): Promise<void> {
-    if (request.method !== 'GET' && request.method !== 'HEAD') {
-      response.setHeader('Allow', 'GET, HEAD');
-      return send(response, 405, 'Metrics can only be read.\n');
-    }
-    if (checkToken !== null && (await holderOf(request, response)) === null) return;
-    if (metrics === null)
-      return send(response, 404, 'The processes that run Instep have metrics.\n');
-    send(response, 200, await metrics.expose(), metrics.contentType);
-  }
-
-  /** Whose token the request has. With `null`, it is answered. */
-  async function holderOf(
-    request: IncomingMessage,
-    response: ServerResponse,
-  ): Promise<ConsoleUser | null> {
-    // The scheme is case-insensitive (RFC 9110, 11.1).
-    const [, token] = /^bearer +(\S+) *$/i.exec(request.headers.authorization ?? '') ?? [];
-    const verdict = token === undefined ? 'wrong' : await checkToken?.(token);
-    if (typeof verdict === 'object') return verdict;
-    response.setHeader('WWW-Authenticate', 'Bearer');
-    if (verdict === 'too many') {
-      send(response, 429, 'Too many wrong tokens. Wait 1 minute, then try again.\n');
-    } else {
-      send(response, 401, 'Send OPS_TOKEN as a bearer token.\n');
-    }
-    return null;
-  }
-
-  return {
-    ...(await openListener({
-      host,
-      port,
-      portVariable: 'OPS_PORT',
-      logger,
-      maxConnections: MAX_OPERATORS_CONNECTIONS,
-      onRequest(request, response) {
-        answer(request, response).catch((err: unknown) => {
-          logger.error({ err }, 'operations request failed');
-          if (response.headersSent) response.destroy();
-          else send(response, 500, 'The server log says what happened.\n');
-        });
-      },
-    })),
-    show(given) {
-      shown = given;
-    },
-  };
-}
-
-function send(
-  response: ServerResponse,
-  status: number,
-  body: string,
-  contentType = 'text/plain; charset=utf-8',
-): void {
-  response.writeHead(status, {
-    'Content-Type': contentType,
-    'Cache-Control': 'no-store',
-    'X-Content-Type-Options': 'nosniff',
-  });
-  response.end(body);
+/** The package `instep-console`; `null` when it is not installed. */
+async function importConsole(): Promise<ConsolePackage | null> {
+  return await importOptional<ConsolePackage>('instep-console');
 }

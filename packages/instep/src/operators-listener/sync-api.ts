@@ -10,13 +10,10 @@ import {
   notFound,
 } from 'instep-engine/http';
 import { InstepError } from 'instep-engine/runtime';
+import type { OperateContext, Operator } from 'instep-operate';
 import * as v from 'valibot';
 import { acknowledgeChanges, readPlanChanges } from '../changes/consumers.ts';
-import type { OperateContext, Operator } from '../operate/context.ts';
-import { performForTeam } from '../operate/perform.ts';
-
-/** The calls for apps in other languages begin with this path. */
-export const SYNC_API_PATH = '/v1/';
+import { performForTeam } from '../operate/perform-for-team.ts';
 
 /** Larger than any id. */
 const MAX_BODY_BYTES = 4_096;

@@ -4,7 +4,6 @@ import type { Query } from 'instep-engine/postgres';
 import { type Job, withLease } from 'instep-engine/repair';
 import { abortAfter, DeadlineExceeded, InstepError, Stopped } from 'instep-engine/runtime';
 import * as v from 'valibot';
-import type { AlertConfig } from '../config/config.ts';
 import { issueText } from '../health/issue-text.ts';
 import { type Issue, SUBJECT_ISSUES } from '../health/issues.ts';
 
@@ -12,6 +11,13 @@ import { type Issue, SUBJECT_ISSUES } from '../health/issues.ts';
 export class AlertFailed extends InstepError {
   readonly code = 'ALERT_FAILED';
 }
+
+/** Where alerts go. */
+export type AlertConfig = {
+  readonly url: URL;
+  /** The address of the console, for links; `null`: without links. */
+  readonly consoleUrl: URL | null;
+};
 
 /** The issues that the last message left open, as the job stores them. */
 const progressShape = v.object({

@@ -15,14 +15,6 @@ import {
   redactEvents,
 } from 'instep-engine/repair';
 import type { InstepError } from 'instep-engine/runtime';
-import { readAccess, type TeamAccess } from '../access/team-access.ts';
-import { removeConsumer, replayChange } from '../changes/consumers.ts';
-import {
-  type CompleteCheckoutRequest,
-  completeCheckout,
-  SyncFailed,
-  syncCustomer,
-} from '../checkout/checkout.ts';
 import { countOutcomes, type Replayed, replayEvents } from '../event-log/replay.ts';
 import { type ActionContext, type ActionRequest, act, type PerformOptions } from './actions.ts';
 import {
@@ -35,7 +27,7 @@ import {
   recordResult,
   subjectText,
 } from './audit.ts';
-import type { OperateContext, Operator } from './context.ts';
+import type { CompleteCheckoutRequest, OperateContext, Operator } from './context.ts';
 
 /** What an operator can do about many teams or events, or with what Stripe has. Dry runs are not in the audit. */
 export type Task =
@@ -206,13 +198,13 @@ function subjectOf(request: ActionRequest | Task): string {
 }
 
 async function runTask(task: Task, context: ActionContext): Promise<Outcome> {
-  const { ingest, database, nonce, inTransaction } = context;
+  const { ingest, database, nonce, inTransaction, otherFeatures } = context;
   const { query } = database;
   switch (task.action) {
     case 'complete-checkout':
-      return synced(await completeCheckout(context, task.sessionId, task));
+      return synced(await otherFeatures.completeCheckout(context, task.sessionId, task));
     case 'sync':
-      return synced(await syncCustomer(context, task.customerId));
+      return synced(await otherFeatures.syncCustomer(context, task.customerId));
     case 'reconcile':
       return await reconcileFor(task, context);
     case 'rebuild':
@@ -237,19 +229,19 @@ async function runTask(task: Task, context: ActionContext): Promise<Outcome> {
     }
     case 'remove-consumer':
       return await inTransaction(async (query) => {
-        const position = await removeConsumer(query, task.consumer);
+        const position = await otherFeatures.removeConsumer(query, task.consumer);
         return done({ code: 'consumer-removed', position });
       });
     case 'replay-change':
       return await inTransaction(async (query) => {
         const { consumer, changeId } = task;
-        await replayChange(query, consumer, changeId);
+        await otherFeatures.replayChange(query, consumer, changeId);
         return done({ code: 'change-replayed', changeId });
       });
   }
 }
 
-const synced = ({ teamId }: TeamAccess) => done({ code: 'synced', teamId });
+const synced = ({ teamId }: { readonly teamId: ApplicationId }) => done({ code: 'synced', teamId });
 
 type TaskOf<Name extends Task['action']> = Extract<Task, { readonly action: Name }>;
 
@@ -311,16 +303,4 @@ export async function performExpecting<Code extends ActionResult['code']>(
   const isExpected = (result: ActionResult): result is ResultOf<Code> => result.code === expected;
   if (isExpected(performed)) return performed;
   throw new RangeError(`${request.action} has no result ${performed.code}`);
-}
-
-/** Gives a team what Stripe has. Resolves with its access. */
-export async function performForTeam(
-  context: OperateContext,
-  operator: Operator,
-  task: TaskOf<'sync' | 'complete-checkout'>,
-): Promise<TeamAccess> {
-  const { teamId } = await performExpecting(context, operator, task, 'synced');
-  const access = await readAccess(context.database.query, teamId);
-  if (access === null) throw new SyncFailed('NOT_FOUND', 'the team has just been deleted');
-  return access;
 }

@@ -9,13 +9,11 @@ import {
   readLeasedJob,
   readProgress,
 } from 'instep-engine/repair';
-import { readOtherPolicy } from '../access/team-access.ts';
-import { findConsumers } from '../changes/consumers.ts';
 import { issuesOf, type SyncState, type Verdict, verdictOf } from '../health/derive-issues.ts';
 import { type Figures, readFigures, readLastOrigins } from '../health/figures.ts';
 import type { Compared, Issue } from '../health/issues.ts';
 import { readRefusals } from '../health/refusals.ts';
-import type { Check, OperateContext } from './context.ts';
+import type { Check, OperateContext, OtherFeatures } from './context.ts';
 import { countOpenIssues } from './find-issues.ts';
 import { countTeams, type TeamCounts } from './team-counts.ts';
 
@@ -46,38 +44,44 @@ export type HealthReport = {
 export async function checkHealth({
   database,
   keyMode,
+  otherFeatures,
   now,
 }: OperateContext): Promise<HealthReport> {
-  return await reportHealth(database, { keyMode, nowMs: now() });
+  return await reportHealth(database, { keyMode, otherFeatures, nowMs: now() });
 }
 
 type ReportOptions = Pick<SyncState, 'keyMode'> & {
+  readonly otherFeatures: Pick<OtherFeatures, 'readConsumers' | 'readOtherPolicy'>;
   readonly nowMs: number;
 };
 
 /** Reads the state and derives what is wrong. Changes nothing. */
 export async function reportHealth(
   database: Pick<Database, 'query' | 'transaction'>,
-  { nowMs, ...known }: ReportOptions,
+  { nowMs, otherFeatures, ...known }: ReportOptions,
 ): Promise<HealthReport> {
   const { query } = database;
-  const [figures, origins, otherPolicy, reconcile, following, teams, failedJobs, refusals, read] =
-    await Promise.all([
-      readFigures(query),
-      readLastOrigins(query),
-      readOtherPolicy(query),
-      readLeasedJob(query, 'reconcile'),
-      readLeasedJob(query, ASK_STRIPE_JOB),
-      countTeams({ database }),
-      readFailedJobs(query),
-      readRefusals(query),
-      findConsumers({ database: { query } }),
-    ]);
-  const consumers = read.map(({ name, behindSince, setAsideCount }) => ({
-    name,
-    behindSinceMs: behindSince?.getTime() ?? null,
-    setAside: setAsideCount,
-  }));
+  const [
+    figures,
+    origins,
+    otherPolicy,
+    reconcile,
+    following,
+    teams,
+    failedJobs,
+    refusals,
+    consumers,
+  ] = await Promise.all([
+    readFigures(query),
+    readLastOrigins(query),
+    otherFeatures.readOtherPolicy(query),
+    readLeasedJob(query, 'reconcile'),
+    readLeasedJob(query, ASK_STRIPE_JOB),
+    countTeams({ database }),
+    readFailedJobs(query),
+    readRefusals(query),
+    otherFeatures.readConsumers(query),
+  ]);
   const counts = await countOpenIssues(query, figures);
   const reconciled = readProgress(reconcile?.progress);
   const completed = reconciled?.completed ?? null;

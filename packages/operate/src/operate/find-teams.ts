@@ -4,6 +4,7 @@
 import {
   type ApplicationId,
   type ApplicationTables,
+  type Database,
   type Examined,
   idFrom,
   isAfter,
@@ -14,7 +15,6 @@ import {
   readPage,
   rowsOf,
 } from 'instep-engine/postgres';
-import type { DatabaseContext } from '../changes/consumers.ts';
 import { HAS_ISSUE, TEAM_ISSUES, type TeamIssueCode } from '../health/issues.ts';
 import type { OperateContext, PageRequest, Search } from './context.ts';
 import { teamIdsOfEmail } from './members.ts';
@@ -104,7 +104,7 @@ export type FoundCustomers = {
  * ```
  */
 export async function findCustomers(
-  { database: { query } }: DatabaseContext,
+  { database: { query } }: { readonly database: Pick<Database, 'query'> },
   id: string,
   limit = LIMIT,
 ): Promise<FoundCustomers> {

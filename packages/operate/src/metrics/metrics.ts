@@ -7,6 +7,8 @@ import { HANDLED_TYPES } from 'instep-engine/stripe';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { createGauges, type GaugeSources } from './gauges.ts';
 
+export type { GaugeSources, ObservedHealth } from './gauges.ts';
+
 /** The response of `GET /metrics`. */
 export type Exposition = {
   readonly contentType: string;

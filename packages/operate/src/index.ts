@@ -1,0 +1,158 @@
+// The public API of the package `instep-operate`, which `instep/operate` passes on. The other entry points are for `instep`
+// itself: feature.ts, host.ts, metrics/ and operators-listener/.
+
+export {
+  type EventFilter,
+  type EventRow,
+  LOGGED_OUTCOMES,
+  type LoggedEvent,
+  type LoggedOutcome,
+  MAX_COUNTED_PARKED,
+  type SortOrder,
+} from 'instep-engine/log';
+export type {
+  ApplicationId,
+  Dismissal,
+  IssueCause,
+  PageEnds,
+  PageStart,
+  PlanChange,
+  Team,
+  TeamChangesRequest,
+} from 'instep-engine/postgres';
+export type {
+  Counts,
+  Difference,
+  DriftCause,
+  DriftIssue,
+  FailedJob,
+  Progress,
+  RebuildFailure,
+  ReconciliationIssue,
+} from 'instep-engine/repair';
+export {
+  type ChangeCause as PlanChangeCause,
+  type EventSubscription as SubscriptionState,
+  GRANTING_STATUSES,
+  type Json,
+  type JsonObject,
+  type PlanInRow as TeamPlan,
+  type PlanSelection,
+  STATUSES,
+  type Status,
+  type StatusWith,
+  type SubscriptionEvent as ParsedEvent,
+} from 'instep-engine/rule';
+export {
+  counted,
+  countText,
+  createLogger,
+  durationText,
+  InstepError,
+  type Logger,
+  parseTimeSince,
+} from 'instep-engine/runtime';
+export {
+  DELETED_TYPE,
+  type EventOrigin,
+  HANDLED_TYPES,
+  LOGGED_TYPES,
+  type Mode,
+  SNAPSHOT_TYPE,
+} from 'instep-engine/stripe';
+export type { EventReference, Explanation, PlanStep, Reason } from './event-log/explain.ts';
+export { type ReasonPart, reasonParts, reasonText } from './event-log/reason-text.ts';
+export type { Replayed, ReplayOutcomes } from './event-log/replay.ts';
+export type { PageOfEvents } from './event-log/search.ts';
+export type { Verdict } from './health/derive-issues.ts';
+export type { Figures } from './health/figures.ts';
+export { ADVICE, issueText } from './health/issue-text.ts';
+export {
+  type Compared,
+  type ComparisonIssueCode,
+  type Concern,
+  type ConsumerProgress,
+  type Evidence,
+  ISSUES,
+  type Issue,
+  type IssueCode,
+  type IssueCounts,
+  type IssueKind,
+  type ModeEvidence,
+  type Refusals,
+  type Remedy,
+  type Severity,
+  SUBJECT_ISSUES,
+  type SubjectIssueCode,
+  TEAM_ISSUES,
+  type TeamIssueCode,
+} from './health/issues.ts';
+export type { ActionRequest, PerformOptions } from './operate/actions.ts';
+export type { AlertConfig } from './operate/alerts.ts';
+export {
+  ACTIONS,
+  type Action,
+  type ActionResult,
+  type Candidate,
+  type ComparedPlans,
+  type OperatorAction,
+  parseSubject,
+  type Subject,
+  subjectText,
+} from './operate/audit.ts';
+export {
+  type Comparison,
+  compareTeam,
+  type Reconciliation,
+  readReconciliation,
+} from './operate/compare.ts';
+export type {
+  Check,
+  CheckoutOf,
+  CompleteCheckoutRequest,
+  ConsoleHandler,
+  ConsoleLogin,
+  ConsoleUser,
+  OperateContext,
+  Operated,
+  Operator,
+  OperatorAccess,
+  OtherFeatures,
+  PageRequest,
+  Search,
+  TokenVerdict,
+} from './operate/context.ts';
+export type { ChargedSubscription } from './operate/double-billing.ts';
+export { countEvents, type EventCountsRequest, type Slot } from './operate/event-counts.ts';
+export { eventsNamed, findEvents, redactedBody, subscriptionOf } from './operate/events.ts';
+export * from './operate/explain.ts';
+export {
+  type ActionChange,
+  type ActionFilter,
+  findActions,
+  type PageOfActions,
+  type RecordedAction,
+} from './operate/find-actions.ts';
+export {
+  type ComparisonIssue,
+  type FirstIssues,
+  findIssues,
+  type IssueEvidence,
+  type ListedIssue,
+  type OpenIssue,
+} from './operate/find-issues.ts';
+export * from './operate/find-teams.ts';
+export { checkHealth, examineInstallation, type HealthReport } from './operate/health.ts';
+export type { LostPlan, NamedTeam } from './operate/named-teams.ts';
+export { MAX_COUNTED_OF_CUSTOMER } from './operate/open-issues.ts';
+export { type Performed, type PerformedAction, perform, type Task } from './operate/perform.ts';
+export { type NamedToken, ROLES, type Role } from './operate/roles.ts';
+export { countTeams, type TeamCounts } from './operate/team-counts.ts';
+export type { HistoryEntry } from './operate/team-history.ts';
+export {
+  readTimeline,
+  type Timeline,
+  type TimelineItem,
+  type TimelineRequest,
+} from './operate/timeline.ts';
+export { type CsvValue, csvLine } from './runtime/csv.ts';

@@ -1,0 +1,145 @@
+// What the operators' functions work with, who calls them, and how people log in to the console.
+
+import type { Ingest, Settle } from 'instep-engine/log';
+import type { ApplicationId, Database, Query } from 'instep-engine/postgres';
+import type { PlanSelection } from 'instep-engine/rule';
+import type { Logger } from 'instep-engine/runtime';
+import type { Mode, NameOf, StripeApi } from 'instep-engine/stripe';
+import type { ConsumerProgress, IssueCode } from '../health/issues.ts';
+import type { NamedToken, Role } from './roles.ts';
+
+/** What the functions of this package work with: get it from `openContext` of `instep/operate`, and pass it on. */
+export type OperateContext = {
+  /** @internal */
+  readonly database: Database;
+  /** Stripe's API, without a rate limit. @internal */
+  readonly api: StripeApi;
+  /** @internal */
+  readonly ingest: Ingest;
+  /** @internal */
+  readonly settle: Settle;
+  /** @internal */
+  readonly nameOf: NameOf;
+  /** @internal */
+  readonly planSelection: PlanSelection;
+  /** Whether a paused subscription keeps access; not by default. @internal */
+  readonly keepsPaused?: boolean;
+  /** The key of metadata that links teams; `null`: none does. @internal */
+  readonly linkByMetadata?: string | null;
+  /** The mode of STRIPE_SECRET_KEY; `null` when its prefix does not show it. @internal */
+  readonly keyMode: Mode | null;
+  /** @internal */
+  readonly logger: Logger;
+  /** In milliseconds since 1970. @internal */
+  readonly now: () => number;
+  /** A monotonic clock, in milliseconds. @internal */
+  readonly clockMs: () => number;
+  /** @internal */
+  readonly nonce: () => string;
+  /** Signs forms; the same in all processes with this configuration. @internal */
+  readonly formSecret: string;
+  /** @internal */
+  readonly otherFeatures: OtherFeatures;
+  /** Checks what Instep needs, as `instep doctor` does; only where a server or handler has opened it. @internal */
+  readonly examine?: () => AsyncIterable<Check>;
+  /** Disconnects from the database, unless the connections are those of a handler. */
+  close(): Promise<void>;
+};
+
+/** What the features of `instep` do for operators: this package knows none of their tables. */
+export type OtherFeatures = {
+  completeCheckout(
+    context: OperateContext,
+    sessionId: string,
+    request: CompleteCheckoutRequest,
+  ): Promise<{ readonly teamId: ApplicationId }>;
+  syncCustomer(
+    context: OperateContext,
+    customerId: string,
+  ): Promise<{ readonly teamId: ApplicationId }>;
+  /** Returns how far the consumer of changes was. */
+  removeConsumer(query: Query, consumer: string): Promise<number>;
+  replayChange(query: Query, consumer: string, changeId: number): Promise<void>;
+  readConsumers(query: Query): Promise<readonly ConsumerProgress[]>;
+  /** The policy for access of an instance that differs from the stored one; `null`: none does. */
+  readOtherPolicy(query: Query): Promise<string | null>;
+};
+
+/** The parts of a Checkout Session that can name its team. */
+export type CheckoutOf = {
+  readonly clientReferenceId: string | null;
+  readonly customerId: string;
+  readonly metadata: Readonly<Record<string, string>>;
+};
+
+export type CompleteCheckoutRequest = {
+  /** The team that paid, or a function that finds it. Never an id from the browser alone. */
+  readonly teamId: ApplicationId | ((checkout: CheckoutOf) => Promise<ApplicationId>);
+};
+
+/** Which page of a list to read. */
+export type PageRequest<Start> = {
+  /** The first page by default. */
+  readonly start?: Start | null;
+  /** 50 by default. */
+  readonly limit?: number;
+};
+
+/** What matches a filter. Nothing is read before one of these is called. */
+export type Search<Row, Page, Start> = {
+  page(request?: PageRequest<Start>): Promise<Page>;
+  /** All rows, for a file. */
+  all(): AsyncGenerator<Row>;
+};
+
+/** The result of one check of `instep doctor`. */
+export type Check = {
+  /** The subject of the check, in a word or two. */
+  readonly name: string;
+  /** The issue that was found, if it is one of those that the overview lists too. */
+  readonly code?: IssueCode;
+  /** `warning`: it works for now, or could not be checked. `failure`: events are lost or refused. */
+  readonly state: 'ok' | 'warning' | 'failure';
+  /** The result, and its meaning. */
+  readonly result: string;
+  /** What to do; `null` when there is nothing to do. */
+  readonly advice: string | null;
+};
+
+/** Who acts. The audit keeps it, so use an id rather than a name or an e-mail address. */
+export type Operator = {
+  readonly name: string;
+  readonly how: OperatorAccess;
+  /** Why, for the audit of actions that have no note of their own. */
+  readonly reason?: string;
+};
+
+/** Through which program an operator acts. */
+export type OperatorAccess = 'application' | 'command' | 'console';
+
+/** A handler or an Instep, whose connections a context can share. */
+export type Operated = { operateContext(): Promise<OperateContext> };
+
+/**
+ * A user of the console. The audit keeps the name, so use an id rather than a name or an e-mail address. It has 1
+ * to 200 characters, and no control characters.
+ */
+export type ConsoleUser = {
+  readonly name: string;
+  readonly role: Role;
+};
+
+/** Whose token it is. `too many` when so many wrong ones wait for their answer that this one was not looked at. */
+export type TokenVerdict = ConsoleUser | 'wrong' | 'too many';
+
+/** How people log in to the console of `instep serve`. */
+export type ConsoleLogin = {
+  /** Each one signs the cookies of its holder. */
+  readonly tokens: readonly NamedToken[];
+  readonly checkToken: (token: string) => Promise<TokenVerdict>;
+};
+
+export type ConsoleHandler = ((request: Request) => Promise<Response>) & {
+  /** Ends what the console does in the background, and disconnects it from the database. */
+  close(): Promise<void>;
+};
