@@ -5,6 +5,6 @@ import { fileURLToPath } from 'node:url';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
 for (const path of process.argv.slice(2)) {
-  const isPicture = (file) => file.startsWith(`${ROOT}docs/img`);
-  cpSync(`${ROOT}${path}`, path, { recursive: true, filter: (file) => !isPicture(file) });
+  const stays = (file) => ['docs/img', 'docs/decisions'].some((one) => file.startsWith(ROOT + one));
+  cpSync(`${ROOT}${path}`, path, { recursive: true, filter: (file) => !stays(file) });
 }

@@ -78,11 +78,4 @@ describe('the docs name every status', () => {
       expect(textOf(page)).toContain(order);
     },
   );
-
-  test.each(statuses)('%s, in the diagram of states.md, with its effect', (status) => {
-    const [, diagram = ''] = textOf('states.md').split('```');
-    expect(diagram).toContain(`--> ${status} `);
-    expect(diagram).toMatch(new RegExp(`class (\\w+,)*${status}(,\\w+)* ${effectOf(status)}`));
-    expect(diagram.includes(`${status} --> [*]`)).toBe(ENDED_STATUSES.includes(status));
-  });
 });

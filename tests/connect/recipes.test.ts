@@ -16,7 +16,10 @@ import { openAccount } from '../support/stripe/reconciled-account.ts';
 import { useStripeApis } from '../support/stripe/stripe-apis.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
-const PAGE = readFileSync(join(ROOT, 'docs/connect/recipes.md'), 'utf8');
+/** The pages whose code is run here. */
+const PAGES = ['checkout', 'your-tables', 'changes']
+  .map((name) => readFileSync(join(ROOT, `docs/${name}.md`), 'utf8'))
+  .join('\n');
 
 const account = await openAccount();
 const { database, environment } = account;
@@ -33,7 +36,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** The code of a section. The database of the tests has the contract's column names. */
 function codeOf(section: string, language: string): string {
-  const [, text = ''] = PAGE.split(`\n## ${section}\n`);
+  const [, text = ''] = PAGES.split(`\n## ${section}\n`);
   const [, code] = new RegExp(`\`\`\`${language}\n(.*?)\`\`\``, 's').exec(text) ?? [];
   if (code === undefined) throw new RangeError(`${section} has no ${language}`);
   return code.replaceAll('stripe_customer_id', 'provider_customer_id');
@@ -162,7 +165,7 @@ describe('an endpoint for other events', async () => {
 });
 
 test('a consumer is told of a plan that an event changes, and of no other event', async () => {
-  const { watchPlans } = await load('React to a plan change');
+  const { watchPlans } = await load('React to a change');
   const handler = createHandler({
     environment: { ...SETTINGS, ...environment, OPS_PORT: 'off' },
     logger: createLogger('silent'),

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Scenario } from './scenario.ts';
 
-const FILE = new URL('../../docs/reliability.md', import.meta.url);
+const FILE = new URL('../../docs/how-it-is-tested.md', import.meta.url);
 const BEGIN = '<!-- Written by npm run torture: begin -->\n';
 const END = '<!-- end -->';
 const HEAD = ['| fault | promise | test | result | command |', '|---|---|---|---|---|'];
@@ -13,7 +13,7 @@ export type Report = {
   readonly figures: Readonly<Record<string, number>>;
 };
 
-/** Writes a scenario's row into the table of `docs/reliability.md`, and replaces its former row. */
+/** Writes a scenario's row into the table of `docs/how-it-is-tested.md`, and replaces its former row. */
 export function reportFigures(report: Report): void {
   writeFileSync(FILE, withRow(readFileSync(FILE, 'utf8'), report));
 }

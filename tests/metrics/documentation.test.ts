@@ -28,8 +28,8 @@ const dashboardShape = v.object({
   panels: v.array(v.union([chartShape, v.object({ ...panel, type: v.literal('row') })])),
 });
 
-const operations = readFileSync(join(DOCS, 'operations.md'), 'utf8');
-const [, rules = ''] = /```yaml\n(groups:.*?)```/s.exec(operations) ?? [];
+const page = readFileSync(join(DOCS, 'monitor.md'), 'utf8');
+const [, rules = ''] = /```yaml\n(groups:.*?)```/s.exec(page) ?? [];
 const alerts = [...rules.matchAll(/expr:(.*?)(?=\n +for:|\n +- alert:|\n$)/gs)].map(
   ([, expression = '']) => expression.replace('>-', ''),
 );
@@ -84,8 +84,8 @@ describe.each([...alerts, ...queries])('%s', (expression) => {
   });
 });
 
-test('operations.md lists exactly the metrics of Instep', () => {
-  const documented = [...operations.matchAll(/^\| `(instep_\w+)` \|/gm)].map(([, name]) => name);
+test('monitor.md lists exactly the metrics of Instep', () => {
+  const documented = [...page.matchAll(/^\| `(instep_\w+)` \|/gm)].map(([, name]) => name);
   const ours = [...names].filter((name) => name.startsWith('instep_'));
   const parts = /_(?:bucket|sum|count)$/;
   expect(documented.sort()).toEqual(

@@ -15,8 +15,8 @@ const PAGES = readdirSync(SITE, { recursive: true, encoding: 'utf8' })
 
 /** Pages of each kind, for what takes long on every page. */
 const SAMPLE = [
-  ...['/', '/README', '/docs/ARCHITECTURE', '/docs/configuration', '/docs/states', '/http'],
-  ...['/docs/cli/README', '/api/testing'],
+  ...['/', '/README', '/docs/ARCHITECTURE', '/docs/configuration', '/docs/monitor', '/http'],
+  ...['/docs/commands', '/api/testing'],
 ];
 
 const DRAW_TIMEOUT_MS = 15_000;

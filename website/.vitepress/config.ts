@@ -1,4 +1,4 @@
-import { cpSync, existsSync, readFileSync, statSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { slug } from 'github-slugger';
@@ -33,73 +33,65 @@ function apiPages(): DefaultTheme.SidebarItem[] {
   return Object.entries(modules).map(([path, text]) => ({ text, link: `/api/${path}` }));
 }
 
+function deployPages(): DefaultTheme.SidebarItem[] {
+  const names = readdirSync(`${PAGES}docs/deploy`).filter((name) => name.endsWith('.md'));
+  return names
+    .filter((name) => name !== 'index.md')
+    .sort()
+    .map((name) => page(`docs/deploy/${name}`));
+}
+
 const sidebar: DefaultTheme.SidebarItem[] = [
   {
     text: 'Start',
     items: [
       page('README.md', 'Overview'),
       page('docs/start.md'),
-      page('docs/connect/nextjs-saas-starter.md', 'Beside nextjs/saas-starter'),
-      page('docs/connect/nextjs.md'),
-      page('docs/connect/express.md'),
-      page('docs/connect/fastify.md'),
-      page('docs/connect/hono.md'),
-      page('docs/connect/node-http.md'),
-      page('docs/connect/serverless.md'),
+      page('docs/connect/nextjs.md', 'Next.js'),
+      page('docs/connect/any-server.md', 'Any server'),
+      page('docs/connect/functions.md', 'Functions'),
     ],
   },
   {
     text: 'In your app',
     items: [
+      page('docs/your-tables.md'),
       page('docs/checkout.md'),
       page('docs/access.md'),
       page('docs/changes.md'),
-      page('docs/connect/recipes.md'),
       page('docs/testing.md'),
-      page('docs/test-and-live.md'),
     ],
   },
   {
     text: 'Operate',
     items: [
-      page('docs/operations.md'),
-      page('docs/deploy/docker.md'),
-      page('docs/deploy/systemd.md'),
-      page('docs/deploy/proxy.md'),
-      page('docs/scaling.md'),
-      page('docs/traces.md'),
+      page('docs/run.md'),
+      page('docs/console.md'),
+      page('docs/monitor.md'),
+      page('docs/repair.md'),
+      page('docs/postgres.md'),
+      page('docs/performance.md'),
       page('docs/security.md'),
-      page('docs/cli/walkthrough.md'),
     ],
   },
+  { text: 'Deploy', items: deployPages() },
   {
     text: 'Reference',
     items: [
       page('docs/contract.md'),
       { text: 'HTTP', link: '/http' },
       page('docs/configuration.md'),
-      page('docs/your-tables.md'),
+      page('docs/commands.md'),
       page('docs/errors.md'),
-      page('docs/cli/README.md', 'Commands'),
       ...apiPages(),
-    ],
-  },
-  {
-    text: 'How it works',
-    items: [
-      page('docs/ARCHITECTURE.md'),
-      page('docs/states.md'),
-      page('docs/reliability.md'),
-      page('docs/simulation.md'),
-      page('docs/mutation.md'),
-      page('docs/performance.md'),
-      page('docs/decisions/index.md'),
     ],
   },
   {
     text: 'Project',
     items: [
       page('docs/alternatives.md'),
+      page('docs/ARCHITECTURE.md'),
+      page('docs/how-it-is-tested.md'),
       page('CHANGELOG.md'),
       page('CONTRIBUTING.md'),
       page('CODE_OF_CONDUCT.md'),
@@ -192,7 +184,7 @@ export default defineConfig({
     nav: [
       { text: 'Guide', link: '/README' },
       { text: 'Reference', link: '/docs/configuration' },
-      { text: 'Operations', link: '/docs/operations' },
+      { text: 'Operate', link: '/docs/run' },
       { text: 'How it works', link: '/docs/ARCHITECTURE' },
     ],
     sidebar,

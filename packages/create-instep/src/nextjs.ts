@@ -15,7 +15,7 @@ export const NEXT_CODE = {
   user: "export { GET } from '@/lib/instep';\n",
   webhook: "export { POST } from '@/lib/instep';\n",
   maintenance: "export { cron as GET } from '@/lib/instep';\n",
-  schedule: '{ "crons": [{ "path": "/api/instep/maintenance", "schedule": "0 * * * *" }] }\n',
+  schedule: '{ "crons": [{ "path": "/api/instep/maintenance", "schedule": "23 4 * * *" }] }\n',
   rewrites: `async rewrites() {
   const instep = process.env.INSTEP_URL ?? 'http://127.0.0.1:3010';
   return {
@@ -190,7 +190,7 @@ export function planNextjs(app: App, way: Way, isServerless: boolean, hasProfile
     if (app.read('vercel.json')?.includes('/api/instep/maintenance')) return;
     const path = '/api/instep/maintenance';
     const address = addressOf(app, path);
-    const text = `let a scheduler call ${address} every hour. On Vercel, vercel.json needs`;
+    const text = `let a scheduler call ${address} once a day, or more often. On Vercel, vercel.json needs`;
     remarks.push({ text, lines: NEXT_CODE.schedule.replace(path, address) });
   }
 }
@@ -252,7 +252,7 @@ function strangeIn(text: string, known: KnownRoute | null): string | null {
     ([, type]) => type,
   );
   const others = types.filter((type) => !HANDLED_TYPES.some((handled) => handled === type));
-  if (others.length > 0) return `also handles ${others.join(', ')} (docs/connect/recipes.md)`;
+  if (others.length > 0) return `also handles ${others.join(', ')} (docs/your-tables.md)`;
   return /\bfetch\(|\bimport\(|\brequire\(/.test(text) ? 'calls other code' : null;
 }
 

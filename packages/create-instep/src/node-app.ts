@@ -56,7 +56,7 @@ export function planNodeApp(app: App, framework: NodeFramework, hasProfile: bool
   if (owners !== '' && framework === 'Fastify') return byHand(already);
   const after = withMount(only.text, only.match, { importLine, lines });
   if (after === null) return byHand(`the form of ${only.path} is not known`);
-  const guide = `docs/connect/${framework.toLowerCase()}.md`;
+  const guide = 'docs/connect/any-server.md';
   const checkout = { text: `call completeCheckout where Stripe redirects to (${guide})` };
   const other = { text: `${already}, which is not called any more: Instep comes first` };
   const files = [{ path: only.path, before: only.text, after }];

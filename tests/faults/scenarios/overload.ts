@@ -20,7 +20,7 @@ const MAX_MB = 512;
 /**
  * A trigger lowers the rate that the server can process, as any application's trigger can. A refusal
  * takes a quarter of an event's time, so no process can refuse ten times what one core processes
- * (docs/decisions/0009-refuse-early-when-the-queue-is-long.md).
+ * (docs/decisions/0009).
  */
 export const overload: Scenario = {
   fault:

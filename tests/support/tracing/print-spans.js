@@ -1,4 +1,4 @@
-// An SDK that an operator imports before `instep serve` (docs/traces.md). Spans are kept, and
+// An SDK that an operator imports before `instep serve` (docs/monitor.md). Spans are kept, and
 // exported when the process ends: here to standard error, one per line.
 import { context, trace } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';

@@ -28,7 +28,7 @@ create table instep.events (
   -- The bytes as received: text and jsonb reject values that JSON allows.
   body            bytea       not null
 ) with (
-  -- The chart of the overview reads only the index of the times where a vacuum has been (docs/decisions/0016). By
+  -- The chart of the overview reads only the index of the times where a vacuum has been (docs/decisions/0027). By
   -- default, it would come after every fifth of the log.
   autovacuum_vacuum_insert_threshold = 100000,
   autovacuum_vacuum_insert_scale_factor = 0
@@ -38,7 +38,7 @@ create index events_of_customer on instep.events (customer_id, position);
 create index events_by_time on instep.events (received_at) include (outcome);
 create index events_parked on instep.events (customer_id) where outcome = 'parked';
 
--- Where PostgreSQL was built with lz4, it takes less time than pglz, the default (docs/decisions/0011).
+-- Where PostgreSQL was built with lz4, it takes less time than pglz, the default (docs/decisions/0027).
 do $$
 begin
   alter table instep.events alter column body set compression lz4;
