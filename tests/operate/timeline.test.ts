@@ -161,6 +161,25 @@ test('a link has what it changed, and not the events that waited for it', async 
   ]);
 });
 
+test('events that waited changed nothing before the app linked their customer', async () => {
+  const { teamId, customerId, deliver } = await arrange();
+  const second = `${customerId}_b`;
+  const waiting = [];
+  for (const status of ['active', 'canceled', 'trialing']) {
+    waiting.push(await deliver(status, second));
+  }
+  await query('update teams set provider_customer_id = $2 where id = $1', [teamId, second]);
+  // It arrives before the customer is settled, so it is what changes the row.
+  const first = await deliver('active', second);
+  const steps = (await readAll(teamId, 50)).map((item) => [
+    item.kind === 'event' && item.event.eventId,
+    item.plans?.before?.subscriptionStatus ?? null,
+    item.plans?.after?.subscriptionStatus ?? null,
+  ]);
+  const unchanged = waiting.map((eventId) => [eventId, null, null]);
+  expect(steps).toEqual([[first, null, 'active'], ...unchanged.reverse()]);
+});
+
 const STEP = fc.oneof(
   fc.constantFrom('active', 'trialing', 'canceled', 'past_due').map((status) => ({ status })),
   fc.constantFrom('unlink', 'link', 'dismiss').map((act) => ({ act })),

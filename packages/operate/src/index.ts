@@ -148,8 +148,8 @@ export { MAX_COUNTED_OF_CUSTOMER } from './operate/open-issues.ts';
 export { type Performed, type PerformedAction, perform, type Task } from './operate/perform.ts';
 export { type NamedToken, ROLES, type Role } from './operate/roles.ts';
 export { countTeams, type TeamCounts } from './operate/team-counts.ts';
-export type { HistoryEntry } from './operate/team-history.ts';
 export {
+  type HistoryEntry,
   readTimeline,
   type Timeline,
   type TimelineItem,

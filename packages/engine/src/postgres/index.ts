@@ -75,7 +75,6 @@ export {
   MAX_PLAN_CHANGES,
   PLAN_CHANGE_COLUMNS,
   type PlanChange,
-  readLinkedAt,
   readNewestChange,
   readTeamChanges,
   type TeamChangesRequest,

@@ -7,6 +7,7 @@ import {
   type DecidingEvent,
   type Dismissal,
   decidingEventsOf,
+  onlyRow,
   type Query,
   readDismissals,
   readNewestDismissals,
@@ -33,8 +34,13 @@ import { type Explanation, explainLog, parseLog } from '../event-log/explain.ts'
 import type { OperateContext } from './context.ts';
 import { type ComparisonIssue, comparisonIssueOf } from './find-issues.ts';
 import { type NamedTeam, readNamedTeam, readNamedTeamsOf } from './named-teams.ts';
-import { EVENTS_AROUND, type HistoryEntry, readNames } from './team-history.ts';
-import { readTimelineOf, type Timeline, type TimelineRequest } from './timeline.ts';
+import {
+  EVENTS_AROUND,
+  readNames,
+  readTimelineOf,
+  type Timeline,
+  type TimelineRequest,
+} from './timeline.ts';
 
 /** A team, why it has its plan, and the newest events of its customer. */
 export type ExplainedTeam = {
@@ -119,15 +125,16 @@ export async function explainTeam(
   if (team === null) return null;
   const { id, customerId } = team;
   const customerIds = customerId === null ? [] : [customerId];
-  const [page, states, found, dismissals] = await Promise.all([
+  const [timeline, states, found, dismissals, changed, parked] = await Promise.all([
     readTimelineOf(query, team, { planSelection, ...request }),
     readStates(query, customerIds),
     readStoredIssueOf(query, team),
     readDismissals(query, [{ teamId: id, plan: null, shouldBe: null }]),
+    readEntitlementChange(query, team),
+    countParked(query, customerId),
   ]);
   const state = states.of(customerId);
   const selected = selectedReport(state, planSelection);
-  const { timeline, entries } = page;
   const subscriptions = decidingEventsOf(customerId ?? '', state)
     .map((event) => {
       const { subscriptionId } = event.subscription;
@@ -135,14 +142,8 @@ export async function explainTeam(
     })
     .sort((a, b) => b.subscription.createdSeconds - a.subscription.createdSeconds);
   const deciding = subscriptions.find(({ isDeciding }) => isDeciding)?.subscription ?? null;
-  const record = {
-    team,
-    state,
-    names: states.names,
-    entries,
-    subscriptions,
-    planSelection,
-  };
+  const { names } = states;
+  const record = { team, state, names, subscriptions, planSelection, changed, parked };
   return {
     ...{ team, planSelection, timeline },
     issue: found && comparisonIssueOf(found, [team]),
@@ -161,22 +162,24 @@ type TeamRecord = {
   readonly state: CustomerState;
   /** The names of products. */
   readonly names: StoredStates['names'];
-  /** The newest events of its customer. */
-  readonly entries: readonly HistoryEntry[];
+  /** When the event was created by which it last got or lost a subscription or a product; `null`: not by a known event. */
+  readonly changed: number | null;
+  /** How many of its customer's events wait to be applied. */
+  readonly parked: number;
   readonly subscriptions: readonly TeamSubscription[];
   readonly planSelection: PlanSelection;
 };
 
 function statusOf(
-  { team, state, names, entries, planSelection }: TeamRecord,
+  { team, state, names, planSelection, changed }: TeamRecord,
   deciding: EventSubscription | null,
 ): TeamStatus {
   if (planWriterOf(team.plan, state) === 'app') return { kind: 'app' };
   if (team.customerId === null) return { kind: 'unlinked' };
   const shouldBe = teamPlan(state, planSelection, names);
   if (deciding === null || shouldBe === null) {
-    const last = entries.at(-1)?.subscription;
-    return last === undefined ? { kind: 'no events' } : { kind: 'no effect', last };
+    const last = newestOf(team.customerId, state);
+    return last === null ? { kind: 'no events' } : { kind: 'no effect', last };
   }
   // The name can arrive later, or be the application's own.
   const { planName = null } = team.plan;
@@ -184,11 +187,12 @@ function statusOf(
     return { kind: 'changed by hand', shouldBe: partOf(shouldBe, team.plan) };
   }
   const kind = effectOf(deciding.status) === 'grants' ? 'has plan' : 'lost plan';
-  return { kind, deciding, since: sinceOf(team.plan, deciding, entries) };
+  const since = { seconds: changed ?? deciding.createdSeconds, isExact: changed !== null };
+  return { kind, deciding, since };
 }
 
 function* notesOn(
-  { team, entries, subscriptions }: TeamRecord,
+  { team, state, subscriptions, parked }: TeamRecord,
   deciding: EventSubscription | null,
 ): Generator<TeamNote> {
   for (const { order, subscription } of subscriptions) {
@@ -200,44 +204,66 @@ function* notesOn(
   if (otherLive[0] !== undefined) {
     yield { kind: 'other live', newest: otherLive[0].subscription, count: otherLive.length };
   }
-  const newest = entries
-    .map(({ subscription }) => subscription)
-    .sort((a, b) => a.createdSeconds - b.createdSeconds)
-    .at(-1);
-  if (newest !== undefined && deciding !== null && effectOf(newest.status) === 'none') {
+  const newest = newestOf(team.customerId, state);
+  if (newest !== null && deciding !== null && effectOf(newest.status) === 'none') {
     yield { kind: 'newest without effect', newest };
   }
   const { providerProductId: productId, planName } = team.plan;
   if (productId && planName === null) yield { kind: 'unnamed product', productId };
-  const parked = entries.filter(({ event }) => event.outcome === 'parked').length;
   if (parked > 0) yield { kind: 'parked', count: parked };
 }
 
-/** Later events can have renewed the plan, so it dates from the first event that gave or cleared it. */
-function sinceOf(
-  plan: PlanInRow,
-  deciding: EventSubscription,
-  entries: readonly HistoryEntry[],
-): Since {
-  let seconds = deciding.createdSeconds;
-  let isExact = false;
-  for (const { event, subscription, plans } of entries.toReversed()) {
-    if (event.outcome !== 'applied' || plans === null) continue;
-    if (isExact || !isSameEntitlement(plans.after, plan)) break;
-    seconds = subscription.createdSeconds;
-    isExact = !isSameEntitlement(plans.before, plan);
-  }
-  return { seconds, isExact };
+/** What the customer's newest event says, whether it has an effect or not. */
+function newestOf(
+  customerId: string | null,
+  { subscriptions }: CustomerState,
+): EventSubscription | null {
+  const [newest] = [...subscriptions.values()]
+    .map(({ latest }) => latest.reported)
+    .sort((a, b) => b.createdSeconds - a.createdSeconds);
+  if (newest === undefined || customerId === null) return null;
+  const { createdSeconds, status, plan } = newest;
+  const { providerSubscriptionId: subscriptionId, providerProductId: productId, planName } = plan;
+  return { customerId, subscriptionId, status, productId, planName, createdSeconds };
 }
 
-/** Whether both are of the same subscription and product, whatever the status and the name. */
-function isSameEntitlement(plan: PlanInRow | null, row: PlanInRow): boolean {
-  return (
-    plan !== null &&
-    (['providerSubscriptionId', 'providerProductId'] as const).every(
-      (name) => !(name in row) || plan[name] === row[name],
-    )
-  );
+/** Later changes can have renewed the plan, so it dates from the first one that gave or cleared it. */
+async function readEntitlementChange(
+  query: Query,
+  { id, customerId }: NamedTeam,
+): Promise<number | null> {
+  const [row] = await query<{ seconds: number | null }>({
+    name: 'read_entitlement_change',
+    text: `
+      select extract(epoch from event_created_at)::bigint as seconds
+        from instep.plan_changes
+       where team_id = $1
+         and customer_id = $2
+         and (provider_subscription_id_before, provider_product_id_before)
+             is distinct from
+             (provider_subscription_id_after, provider_product_id_after)
+       order by id desc
+       limit 1`,
+    values: [String(id), customerId],
+  });
+  return row?.seconds ?? null;
+}
+
+async function countParked(query: Query, customerId: string | null): Promise<number> {
+  const { count } = await onlyRow<{ count: number }>(query, {
+    name: 'count_parked_of_customer',
+    text: `
+      select count(*)
+        from (
+               select
+                 from instep.events
+                where customer_id = $1
+                  and outcome = 'parked'
+                limit 100
+             ) as parked`,
+    values: [customerId],
+  });
+  return count;
 }
 
 export type ExplainedEvent = Explanation & {

@@ -134,35 +134,18 @@ const READ_NEWER_ACTIONS = (tables: ApplicationTables) => `
        order by acted.id
        limit $2`;
 
-const READ_ACTIONS_ON = (tables: ApplicationTables) => `
+const READ_ACTIONS_WITH_IDS = (tables: ApplicationTables) => `
       ${SELECT_ACTIONS(tables)}
-       where (subject = any ($1::text[]) or linked_team_id = $2)
-         and acted_at < timestamptz 'epoch' + $3::bigint * interval '1 microsecond'
-       order by acted_at desc
-       fetch first $4 rows with ties`;
+       where acted.id = any ($1::bigint[])`;
 
-/** The actions on a team, its customer, and other subjects of its history. */
-type ActionsOnTeam = {
-  readonly teamId: ApplicationId;
-  readonly customerId: string | null;
-  readonly otherSubjects: readonly string[];
-  /** Only actions before this time, in microseconds since 1970. */
-  readonly before: number;
-  readonly limit: number;
-};
-
-/** What operators did about a team, the newest first. */
-export async function readActionsOn(
+/** These actions, by their ids. */
+export async function readActionsWithIds(
   query: Query,
-  { teamId, customerId, otherSubjects, before, limit }: ActionsOnTeam,
-): Promise<RecordedAction[]> {
-  const ofCustomer = customerId === null ? [] : [`customer:${customerId}`];
-  const subjects = [`team:${teamId}`, ...ofCustomer, ...new Set(otherSubjects)];
-  return await readRecorded(query, {
-    name: 'read_actions_on',
-    text: READ_ACTIONS_ON,
-    values: [subjects, String(teamId), before, limit],
-  });
+  ids: readonly number[],
+): Promise<ReadonlyMap<number, RecordedAction>> {
+  if (ids.length === 0) return new Map();
+  const statement = { name: 'read_actions_with_ids', text: READ_ACTIONS_WITH_IDS, values: [ids] };
+  return new Map((await readRecorded(query, statement)).map((action) => [action.id, action]));
 }
 
 /** Which actions to find: all that match every given member. */

@@ -1,30 +1,43 @@
-// Puts together all that happened to a team, page by page, and which change of the plan was made by which event or
-// action. `readTimeline` is for the older pages of the console; explain.ts reads the newest one.
+// All that happened to a team, page by page: one select over the log, the outbox and the audit. Only the outbox says what
+// changed the plan. `readTimeline` is for the older pages of the console; explain.ts reads the newest one.
 
+import { type EventRow, readEvents } from 'instep-engine/log';
 import {
   type ApplicationId,
-  MAX_PLAN_CHANGES,
+  type ApplicationTables,
+  PLAN_CHANGE_COLUMNS,
   type PlanChange,
   type Query,
-  readLinkedAt,
-  readTeamChanges,
+  readProductNames,
 } from 'instep-engine/postgres';
-import { isSamePlan, type PlanSelection } from 'instep-engine/rule';
-import type { PlanStep } from '../event-log/explain.ts';
+import { readPrunedBefore } from 'instep-engine/repair';
+import type { EventSubscription, PlanSelection } from 'instep-engine/rule';
+import {
+  type Explanation,
+  explainLog,
+  type ParsedLoggedEvent,
+  type PlanStep,
+  parseLog,
+} from '../event-log/explain.ts';
 import type { OperateContext } from './context.ts';
-import { type RecordedAction, readActionsOn } from './find-actions.ts';
+import { type RecordedAction, readActionsWithIds } from './find-actions.ts';
 import { type NamedTeam, readNamedTeam } from './named-teams.ts';
-import { type HistoryEntry, nameOfEvent, readHistory } from './team-history.ts';
+
+/** An event of a customer's history: what it said, how it was decided, and why. */
+export type HistoryEntry = Explanation & {
+  readonly event: EventRow;
+  readonly subscription: EventSubscription;
+};
 
 /** Something that happened to a team. */
 export type TimelineItem = {
   /** When it changed the team or, if it did not, when it happened; in milliseconds since 1970. */
   readonly atMs: number;
-  /** The team's plan before and after it; `null`: it changed none. */
+  /** The team's plan before and after it; `null`: it changed none, or the change was pruned. */
   readonly plans: PlanStep | null;
 } & (
   | ({ readonly kind: 'event' } & HistoryEntry)
-  /** A change of the plan that no other item of the timeline explains. */
+  /** A change of the plan that no other item of the timeline made. */
   | { readonly kind: 'change'; readonly change: PlanChange }
   | { readonly kind: 'action'; readonly action: RecordedAction }
 );
@@ -64,170 +77,212 @@ export async function readTimeline(
   { teamId, ...request }: TimelineRequest,
 ): Promise<Timeline | null> {
   const team = await readNamedTeam(query, teamId);
-  return team && (await readTimelineOf(query, team, { planSelection, ...request })).timeline;
+  return team && (await readTimelineOf(query, team, { planSelection, ...request }));
 }
 
-type TimelinePage = Omit<TimelineRequest, 'teamId'> & { readonly planSelection: PlanSelection };
+/**
+ * A change belongs to the action that made it, or else to the event. Several events can have the same id and second, as
+ * fixtures do: the newest change is that of the newest of them. Events are in the order of the log. At the same time, an
+ * action comes after a change, and a change after an event.
+ */
+const READ_TIMELINE = `
+      with action as materialized (
+        select id, acted_at
+          from instep.operator_actions
+         where linked_team_id = $1
+            or subject in ('team:' || $1, 'customer:' || $2)
+            or subject = any (array(
+                 select 'subscription:' || unnest(subscription_ids)
+                   from instep.customers
+                  where customer_id = $2
+               ))
+            or subject = any (array(
+                 select 'event:' || position
+                   from instep.events
+                  where customer_id = $2
+               ))
+      ), event as (
+        select position, event_id, created_at,
+               row_number() over (partition by event_id, created_at order by position desc) as number
+          from instep.events
+         where customer_id = $2
+           and outcome = 'applied'
+      ), change as materialized (
+        select id, changed_at, is_of_action, position
+          from (
+                 select id, changed_at, cause, event_id, event_created_at,
+                        coalesce(action_id in (select id from action), false) as is_of_action,
+                        row_number() over (
+                          partition by event_id, event_created_at, action_id is null
+                          order by id desc
+                        ) as number
+                   from instep.plan_changes
+                  where team_id = $1
+               ) as change
+          left join event
+                 on cause in ('event', 'snapshot')
+                and not is_of_action
+                and event.event_id is not distinct from change.event_id
+                and event.created_at = change.event_created_at
+                and event.number = change.number
+      ), item as (
+        select 'action' as kind, 3 as rank, id, null::bigint as change_id, acted_at as at
+          from action
+         union all
+        select 'change', 2, id, id, changed_at
+          from change
+         where not is_of_action
+           and position is null
+         union all
+        select 'event', 1, position, change.id,
+               max(greatest(received_at, changed_at)) over (order by position)
+          from instep.events
+          left join change using (position)
+         where customer_id = $2
+      )
+      select kind,
+             rank,
+             id,
+             change_id as "changeId",
+             (extract(epoch from at) * 1000000)::bigint as "atMicroseconds"
+        from item
+       where (at, rank, id)
+             < (timestamptz 'epoch' + $3::bigint * interval '1 microsecond', $4::integer, $5::bigint)
+       order by at desc, rank desc, id desc
+       limit $6`;
 
-/** A page of a team's timeline, with the events that it was made of. */
+type Row = {
+  readonly kind: TimelineItem['kind'];
+  readonly rank: number;
+  readonly id: number;
+  /** The change that it is or made. */
+  readonly changeId: number | null;
+  readonly atMicroseconds: number;
+};
+
+/** A page of a team's timeline. */
 export async function readTimelineOf(
   query: Query,
   team: NamedTeam,
-  { planSelection, before = null, limit = 50 }: TimelinePage,
-) {
-  const { id: teamId, customerId } = team;
-  const cursor = parseCursor(before);
-  // Not as many as a page: an action stands before the events that it replayed, which can be more than that.
-  const range = { teamId, beforeId: cursor.change, limit: MAX_PLAN_CHANGES };
-  const changes = await readTeamChanges(query, range);
-  const page = { planSelection, before: cursor.event, limit };
-  const { entries, older, ...history } = await readHistory(query, team, page);
-  const eventIds = entries.flatMap(({ event }) => event.eventId ?? []);
-  const [changesOfEvents, linkedAtMs, actions] = await Promise.all([
-    readTeamChanges(query, { teamId, limit: MAX_PLAN_CHANGES }, eventIds),
-    readLinkedAt(query, team),
-    readActionsOn(query, {
-      teamId,
-      customerId,
-      otherSubjects: entries.flatMap(({ event, subscription }) => [
-        `event:${event.position}`,
-        `subscription:${subscription.subscriptionId}`,
-      ]),
-      before: cursor.action,
-      limit: limit + 1,
-    }),
+  {
+    planSelection,
+    before = null,
+    limit = 50,
+  }: Omit<TimelineRequest, 'teamId'> & { readonly planSelection: PlanSelection },
+): Promise<Timeline> {
+  const rows = await query<Row>({
+    name: 'read_timeline',
+    text: READ_TIMELINE,
+    values: [String(team.id), team.customerId, ...parseCursor(before), limit + 1],
+  });
+  const page = rows.slice(0, limit);
+  const idsOf = (kind: Row['kind']) => page.flatMap((row) => (row.kind === kind ? row.id : []));
+  const [actions, changes, { explained, prunedBeforeMs }] = await Promise.all([
+    readActionsWithIds(query, idsOf('action')),
+    readChanges(
+      query,
+      page.flatMap(({ changeId }) => changeId ?? []),
+    ),
+    explainEvents(query, team, { planSelection, positions: idsOf('event') }),
   ]);
-  const waiting: Waiting = {
-    event: entries.map((entry) => entryOfEvent(entry, linkedAtMs)).reverse(),
-    action: actions.map(entryOfAction),
-    change: [],
-  };
-  const changesById = new Map(
-    [...changesOfEvents, ...changes].map((change) => [change.id, change]),
-  );
-  for (const change of [...changesById.values()].sort((a, b) => b.id - a.id)) {
-    const isExplained = addToCause(change, waiting, older);
-    if (!isExplained && change.id < cursor.change) waiting.change.push(entryOfChange(change));
+
+  function itemOf({ kind, id, changeId, atMicroseconds }: Row): TimelineItem[] {
+    const atMs = Math.floor(atMicroseconds / 1_000);
+    const change = changes.get(changeId ?? 0) ?? null;
+    const plans = change && { before: change.before, after: change.after };
+    switch (kind) {
+      case 'event': {
+        const entry = explained.get(id);
+        return entry === undefined ? [] : [{ ...entry, kind, atMs, plans }];
+      }
+      case 'change':
+        return change === null ? [] : [{ kind, atMs, plans, change }];
+      case 'action': {
+        const action = actions.get(id);
+        return action === undefined
+          ? []
+          : [{ kind, atMs, plans: plansOf(action, team.id), action }];
+      }
+    }
   }
-  const { items, next, isLast } = takeNewest(waiting, cursor, limit);
-  // None of the changes that were read is shown by itself.
-  if (isLast) next.change = Math.min(next.change, changes.at(-1)?.id ?? 0);
-  const hasMore = changes.length === MAX_PLAN_CHANGES || history.before !== null;
-  const timeline: Timeline = {
-    items,
-    next: isLast && !hasMore ? null : cursorText(next),
-    prunedBeforeMs: history.prunedBeforeMs,
-  };
-  return { timeline, entries };
+
+  const last = rows.length > limit ? page.at(-1) : undefined;
+  return { items: page.flatMap(itemOf), next: last ? cursorText(last) : null, prunedBeforeMs };
 }
 
-/** How far each source has been read. */
-type Cursor = {
-  /** Events before this position, changes before this id, actions before this time in microseconds. */
-  readonly event: number;
-  readonly change: number;
-  readonly action: number;
+/** What an action changed of a team's plan. */
+function plansOf({ changes }: RecordedAction, teamId: ApplicationId): PlanStep | null {
+  const ofTeam = changes.filter((change) => String(change.teamId) === String(teamId));
+  const [first, last] = [ofTeam[0], ofTeam.at(-1)];
+  return first === undefined || last === undefined
+    ? null
+    : { before: first.before, after: last.after };
+}
+
+const cursorText = ({ atMicroseconds, rank, id }: Row) => [atMicroseconds, rank, id].join('-');
+
+/** Before which item a page begins. Any other text is the newest page. */
+function parseCursor(text: string | null): readonly number[] {
+  const [, at, rank, id] = /^(\d{1,16})-([1-3])-(\d{1,15})$/.exec(text ?? '') ?? [];
+  return id === undefined ? [LATEST_MICROSECONDS, 0, 0] : [at, rank, id].map(Number);
+}
+
+/** In the year 2255. */
+const LATEST_MICROSECONDS = 9_000_000_000_000_000;
+
+const READ_CHANGES = (tables: ApplicationTables) => `
+      select ${PLAN_CHANGE_COLUMNS(tables)}
+        from instep.plan_changes as change
+       where id = any ($1::bigint[])`;
+
+async function readChanges(
+  query: Query,
+  ids: readonly number[],
+): Promise<ReadonlyMap<number, PlanChange>> {
+  if (ids.length === 0) return new Map();
+  const statement = { name: 'read_changes_with_ids', text: READ_CHANGES, values: [ids] };
+  return new Map((await query<PlanChange>(statement)).map((change) => [change.id, change]));
+}
+
+/**
+ * The number of events around an explained one from which its decision is recomputed. In a longer history the
+ * reason for an event can be unknown.
+ */
+export const EVENTS_AROUND = 250;
+
+type EventsRequest = {
+  readonly planSelection: PlanSelection;
+  readonly positions: readonly number[];
 };
 
-const ALL = Number.MAX_SAFE_INTEGER;
-const NEWEST: Cursor = { event: ALL, change: ALL, action: ALL };
-
-const cursorText = ({ event, change, action }: Cursor) => [event, change, action].join('-');
-
-/** Any other text is the newest page. */
-function parseCursor(text: string | null): Cursor {
-  if (text === null || !/^\d{1,16}(?:-\d{1,16}){2}$/.test(text)) return NEWEST;
-  const [event = ALL, change = ALL, action = ALL] = text
-    .split('-')
-    .map((number) => Math.min(ALL, Number(number)));
-  return { event, change, action };
-}
-
-/** An item of a source, and the changes that are due to it. */
-type Entry = {
-  /** The place in the source: a position, an id, or a time. */
-  readonly key: number;
-  readonly item: TimelineItem;
-  readonly changes: PlanChange[];
-};
-
-/** The items of each source that are not on a page yet, the newest first. */
-type Waiting = Record<keyof Cursor, Entry[]>;
-
-/** At the same time, a source comes before the next one. */
-const SOURCES = ['action', 'change', 'event'] as const satisfies (keyof Cursor)[];
-
-/** Takes the newest items of all sources, and tells where the next page starts. */
-function takeNewest(waiting: Waiting, cursor: Cursor, limit: number) {
-  const items: TimelineItem[] = [];
-  const next = { ...cursor };
-  for (;;) {
-    const heads = SOURCES.flatMap((source) => {
-      const [entry] = waiting[source];
-      return entry === undefined ? [] : [{ source, entry, item: itemOf(entry) }];
-    });
-    const newest = heads.toSorted((a, b) => b.item.atMs - a.item.atMs)[0];
-    // Actions of the same moment stay together.
-    const isSameAct = newest?.source === 'action' && newest.entry.key === next.action;
-    if (newest === undefined || (items.length >= limit && !isSameAct)) break;
-    const { source, entry, item } = newest;
-    waiting[source].shift();
-    next[source] = entry.key;
-    next.change = Math.min(next.change, ...entry.changes.map(({ id }) => id));
-    items.push(item);
+/** Explains events of a team's customer, which follow each other. */
+async function explainEvents(
+  query: Query,
+  team: NamedTeam,
+  { planSelection, positions }: EventsRequest,
+) {
+  const prunedBeforeMs = await readPrunedBefore(query);
+  const { customerId } = team;
+  const explained = new Map<number, HistoryEntry>();
+  if (customerId === null || positions.length === 0) return { explained, prunedBeforeMs };
+  const range = { after: 0, upTo: Math.max(...positions) };
+  const newest = { order: 'newest first', limit: EVENTS_AROUND + positions.length } as const;
+  const log = parseLog((await readEvents(query, { customerId }, range, newest)).reverse());
+  const names = await readNames(query, log);
+  const explain = explainLog(log, { planSelection, teams: [team], names, prunedBeforeMs });
+  for (const { event, parsed } of log) {
+    if (!positions.includes(event.position)) continue;
+    const { subscription } = parsed;
+    explained.set(event.position, { event, subscription, ...explain(event) });
   }
-  return { items, next, isLast: SOURCES.every((source) => waiting[source].length === 0) };
+  return { explained, prunedBeforeMs };
 }
 
-/** An event that arrived before the team got its customer's plan changed nothing itself: the link did. */
-function entryOfEvent({ plans, ...entry }: HistoryEntry, linkedAtMs: number): Entry {
-  const { position, outcome, receivedAtMs: atMs } = entry.event;
-  const { before = null, after = null } = plans ?? {};
-  const isChanged = outcome === 'applied' && atMs >= linkedAtMs && !isSamePlan(before, after);
-  const item = { kind: 'event', atMs, plans: isChanged ? plans : null, ...entry } as const;
-  return { key: position, item, changes: [] };
-}
-
-function entryOfAction(action: RecordedAction): Entry {
-  const key = action.actedAtMicroseconds;
-  const item = { kind: 'action', atMs: Math.floor(key / 1_000), plans: null, action } as const;
-  return { key, item, changes: [] };
-}
-
-function entryOfChange(change: PlanChange): Entry {
-  const item = { kind: 'change', atMs: change.changedAt.getTime(), plans: null, change } as const;
-  return { key: change.id, item, changes: [change] };
-}
-
-/** The item with what it changed, at the time of the change. */
-function itemOf({ item, changes }: Entry): TimelineItem {
-  const [newest, oldest] = [changes[0], changes.at(-1)];
-  if (newest === undefined || oldest === undefined) return item;
-  const plans = { before: oldest.before, after: newest.after };
-  const changedAtMs = newest.changedAt.getTime();
-  const atMs = item.kind === 'action' ? changedAtMs : Math.max(item.atMs, changedAtMs);
-  return { ...item, plans, atMs };
-}
-
-function nameOfEventIn({ cause, eventId, eventCreatedAt }: PlanChange): string {
-  const isOfEvent = cause === 'event' || cause === 'snapshot';
-  return isOfEvent ? `true ${eventId} ${eventCreatedAt?.getTime()}` : '';
-}
-
-/** Adds a change to the event or the action that made it. Returns whether one did, or an event of an older page. */
-function addToCause(
-  change: PlanChange,
-  { event, action }: Waiting,
-  olderEvents: ReadonlySet<string>,
-): boolean {
-  const name = nameOfEventIn(change);
-  const isByEvent = ({ item, changes }: Entry) =>
-    item.kind === 'event' && changes.length === 0 && nameOfEvent(item.event) === name;
-  const isByAction = ({ item }: Entry) =>
-    item.kind === 'action' && item.action.changes.some(({ id }) => id === change.id);
-  const ofEvent = event.find(isByEvent);
-  if (ofEvent === undefined && olderEvents.has(name)) return true;
-  const cause = ofEvent ?? action.find(isByAction);
-  cause?.changes.push(change);
-  return cause !== undefined;
+/** The names of the products of these events. */
+export async function readNames(
+  query: Query,
+  log: readonly ParsedLoggedEvent<EventRow>[],
+): Promise<Map<string, string>> {
+  const productIds = log.flatMap(({ parsed }) => parsed.subscription.productId ?? []);
+  return await readProductNames(query, [...new Set(productIds)]);
 }

@@ -103,41 +103,19 @@ const READ_TEAM_CHANGES = (tables: ApplicationTables) => `
         from instep.plan_changes as change
        where team_id = $1
          and ($2::bigint is null or id < $2)
-         and ($3::text[] is null or event_id = any ($3))
        order by id desc
-       limit $4`;
+       limit $3`;
 
-/** The changes of a team's plan, the newest first; only those that some events made, if their ids are given. */
+/** The changes of a team's plan, the newest first. */
 export async function readTeamChanges(
   query: Query,
   { teamId, beforeId, limit = 100 }: TeamChangesRequest,
-  eventIds: readonly string[] | null = null,
 ): Promise<PlanChange[]> {
   return await query<PlanChange>({
     name: 'read_team_changes',
     text: READ_TEAM_CHANGES,
-    values: [String(teamId), beforeId ?? null, eventIds, Math.min(limit, MAX_PLAN_CHANGES)],
+    values: [String(teamId), beforeId ?? null, Math.min(limit, MAX_PLAN_CHANGES)],
   });
-}
-
-/** When a team last got the plan of its customer because of the link, in milliseconds since 1970; 0: it never did. */
-export async function readLinkedAt(
-  query: Query,
-  { id, customerId }: { readonly id: ApplicationId; readonly customerId: string | null },
-): Promise<number> {
-  const [row] = await query<{ linkedAtMs: number }>({
-    name: 'read_linked_at',
-    text: `
-      select (extract(epoch from changed_at) * 1000)::float8 as "linkedAtMs"
-        from instep.plan_changes
-       where team_id = $1
-         and customer_id = $2
-         and cause = 'link'
-       order by id desc
-       limit 1`,
-    values: [String(id), customerId],
-  });
-  return row?.linkedAtMs ?? 0;
 }
 
 /** The id of the newest change that is committed; 0 when there is none. */
