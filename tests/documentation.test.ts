@@ -11,7 +11,8 @@ const documents = [
       .filter((name) => name.endsWith('.md') && !name.includes('node_modules'))
       .map((name) => join(folder, name)),
   ),
-];
+  ...readdirSync(join(ROOT, 'packages')).map((name) => join('packages', name, 'README.md')),
+].filter((document) => existsSync(join(ROOT, document)));
 
 const textOf = (document: string) => readFileSync(join(ROOT, document), 'utf8');
 
@@ -36,13 +37,101 @@ test.each(documents)('every link of %s leads to a file and a heading', (document
   expect(broken).toEqual([]);
 });
 
+/** The whole source, which contains everything that the program can write. */
+const source = sourceOf('packages');
+
+function sourceOf(folder: string): string {
+  return readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => /\/?src\/.*\.tsx?$/.test(join(folder, name)))
+    .map((name) => textOf(join(folder, name)))
+    .join('\n');
+}
+
+const FOLDERS = readdirSync(ROOT, { withFileTypes: true })
+  .filter((entry) => entry.isDirectory() && entry.name !== 'node_modules')
+  .map(({ name }) => name.replaceAll('.', '\\.'));
+const FILE = new RegExp(`\`((?:${FOLDERS.join('|')}|src)/[\\w/.-]+)\``, 'g');
+
 test.each(documents)('every file that %s names exists', (document) => {
-  const named = [
-    ...textOf(document).matchAll(
-      /`((?:packages|tests|simulation|scripts|mutation|bench|docs|examples|\.ci)\/[\w/.-]+)`/g,
-    ),
-  ].map(([, path = '']) => path);
-  expect(named.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
+  const named = [...textOf(document).matchAll(FILE)].map(([, path = '']) => path);
+  const placeOf = (path: string) => join(path.startsWith('src/') ? dirname(document) : '.', path);
+  expect(named.filter((path) => !existsSync(join(ROOT, placeOf(path))))).toEqual([]);
+});
+
+test('every path of CODEOWNERS exists', () => {
+  const paths = [...textOf('.github/CODEOWNERS').matchAll(/^\/(\S+)/gm)].map(
+    ([, path = '']) => path,
+  );
+  expect(paths.length).toBeGreaterThan(3);
+  expect(paths.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
+});
+
+/** The commands that the program has, and the options of each. */
+const commands = new Map(
+  [...textOf('docs/commands.md').matchAll(/^## instep ([^\n]+)\n\n```\n(.*?)```/gms)].map(
+    ([, name = '', help = '']) => [name, help.match(/--[a-z-]+/g) ?? []],
+  ),
+);
+
+test.each(documents.filter((document) => document !== 'docs/commands.md'))(
+  'every command and option that %s names exists',
+  (document) => {
+    const named = [...textOf(document).matchAll(/(?:npx |`)instep ((?:[a-z]+ ?)+)([^`\n|]*)/g)];
+    const wrong = named.filter(([, words = '', rest = '']) => {
+      const [first = '', second = ''] = words.split(' ');
+      const name = commands.has(first) ? first : `${first} ${second}`;
+      const isGroup = [...commands.keys()].some((one) => one.startsWith(`${first} `));
+      if (second === '' && isGroup) return false;
+      const [own = ''] = rest.split(/[#;]|&&| -- /);
+      const options = own.match(/(?<= |^)--[a-z-]+/g) ?? [];
+      return (
+        !options.every((one) => ['--help', ...(commands.get(name) ?? [])].includes(one)) ||
+        !commands.has(name)
+      );
+    });
+    expect(wrong.map(([text]) => text)).toEqual([]);
+  },
+);
+
+test.each(documents)(
+  'the versions that %s requires are those of the manifest and the doctor',
+  (document) => {
+    const { engines } = JSON.parse(textOf('packages/instep/package.json')) as {
+      engines: { node: string };
+    };
+    const text = textOf(document);
+    const node = [...text.matchAll(/Node\.js ([\d.]+) (?:or newer|on\b)/g)].map(
+      ([, one]) => `>=${one}`,
+    );
+    expect(node.filter((one) => one !== engines.node)).toEqual([]);
+    const [, oldest] = /OLDEST_VERSION = (\d+)0_000/.exec(source) ?? [];
+    const postgres = [...text.matchAll(/PostgreSQL,? (?:version )?(\d+) or newer/g)];
+    expect(postgres.map(([, one]) => one).filter((one) => one !== oldest)).toEqual([]);
+  },
+);
+
+test('how-it-is-tested.md names the versions of Node.js that continuous integration runs', () => {
+  const [, matrix = ''] = /node: \[(.+)\]/.exec(textOf('.github/workflows/ci.yml')) ?? [];
+  const versions = matrix.split(', ');
+  const text = `${versions.slice(0, -1).join(', ')} and ${versions.at(-1)}`;
+  expect(textOf('docs/how-it-is-tested.md')).toContain(`on Node.js ${text}`);
+});
+
+test('repair.md says what to do about every issue', () => {
+  const [, table = ''] = /## Issues\n(.*?)\n## /s.exec(textOf('docs/repair.md')) ?? [];
+  const named = [...table.matchAll(/^\| (`.*?) \|/gm)].flatMap(([, cell = '']) =>
+    [...cell.matchAll(/`([a-z-]+)`/g)].map(([, code = '']) => code),
+  );
+  const [, kinds = ''] = /export const ISSUES = \{(.*?)\n\}/s.exec(source) ?? [];
+  const codes = [...kinds.matchAll(/^ {2}'([a-z-]+)':/gm)].map(([, code = '']) => code);
+  expect(named.toSorted()).toEqual(codes.toSorted());
+});
+
+test('monitor.md explains every alert', () => {
+  const page = textOf('docs/monitor.md');
+  const rules = [...page.matchAll(/- alert: (\w+)/g)].map(([, name]) => name);
+  const rows = [...page.matchAll(/^\| `(Instep\w+)` \|/gm)].map(([, name]) => name);
+  expect(rows).toEqual(rules);
 });
 
 test.each(documents)('every npm script that %s names exists', (document) => {
@@ -54,16 +143,6 @@ test.each(documents)('every npm script that %s names exists', (document) => {
   );
   expect(named.filter((name) => !(name in scripts))).toEqual([]);
 });
-
-/** The whole source, which contains everything that the program can write. */
-const source = sourceOf('packages');
-
-function sourceOf(folder: string): string {
-  return readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
-    .filter((name) => /\/?src\/.*\.tsx?$/.test(join(folder, name)))
-    .map((name) => textOf(join(folder, name)))
-    .join('\n');
-}
 
 test('the source has every log line and error code that monitor.md explains', () => {
   const [, table = ''] = /## Error lines\n(.*?)(?=\n## |$)/s.exec(textOf('docs/monitor.md')) ?? [];

@@ -14,7 +14,9 @@ const BLOCK_BYTES = 512;
 export async function measureInstall(root: string): Promise<InstallSize> {
   const folder = mkdtempSync(join(tmpdir(), 'instep-bench-install-'));
   try {
-    const workspaces = ['--workspace=instep', '--workspace=instep-engine'];
+    const workspaces = ['instep', 'instep-engine', 'instep-operate'].map(
+      (one) => `--workspace=${one}`,
+    );
     const pack = ['pack', '--json', ...workspaces, '--pack-destination', folder];
     const { stdout } = await run('npm', pack, { cwd: root });
     const packed = JSON.parse(stdout) as { filename: string }[];
