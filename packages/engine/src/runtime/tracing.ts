@@ -1,19 +1,28 @@
 // Spans of OpenTelemetry, if the process has registered an SDK: one place decides when the API is loaded, and what a
 // span contains.
 
-import type { Attributes, Context, Link, Span, SpanKind } from '@opentelemetry/api';
-
 import { codeOf } from './errors.ts';
 
-export type { Span } from '@opentelemetry/api';
-
+// An optional peer, so the published types name nothing of it.
 type Api = typeof import('@opentelemetry/api');
+
+/** What is used of a span of OpenTelemetry. */
+export type Span = {
+  setAttribute(name: string, value: string | number): unknown;
+  setStatus(status: { code: number }): unknown;
+  spanContext(): SpanContext;
+  isRecording(): boolean;
+  addLink(link: { context: SpanContext }): unknown;
+};
+
+type SpanContext = { traceId: string; spanId: string; traceFlags: number };
 
 /** The global under which every copy of the API stores what an SDK has registered. */
 const REGISTERED = Symbol.for('opentelemetry.js.api.1');
 
 let api: Api | undefined;
-let loading: Promise<Api> | undefined;
+/** `null`: it is not installed. */
+let loading: Promise<Api | null> | undefined;
 
 /**
  * Does traced work with the API once an SDK has registered itself, before or after our start. Not loading
@@ -25,26 +34,25 @@ function withApi<Result>(
 ): Promise<Result> {
   if (api !== undefined) return traced(api);
   if (!(REGISTERED in globalThis)) return untraced();
-  if (loading === undefined) {
-    loading = import('@opentelemetry/api');
-    loading.then(
-      (loaded) => {
-        api = loaded;
-      },
-      () => undefined,
-    );
-  }
+  // One expression, in which bundlers see that it can be missing.
+  loading ??= import('@opentelemetry/api').then(
+    (loaded) => {
+      api = loaded;
+      return loaded;
+    },
+    () => null,
+  );
   // Chained directly to the loading, so that statements that are sent together keep their order.
-  return loading.then(traced, untraced);
+  return loading.then((loaded) => (loaded === null ? untraced() : traced(loaded)));
 }
 
 /**
  * The kind and attributes of a span. Its name has few values, such as the pattern of a path, never the path.
  */
 export type SpanDescription = {
-  readonly kind?: keyof typeof SpanKind;
+  readonly kind?: 'INTERNAL' | 'SERVER' | 'CLIENT' | 'PRODUCER' | 'CONSUMER';
   /** Named by OpenTelemetry's semantic conventions, without personal data, payloads or secrets. */
-  readonly attributes?: Attributes;
+  readonly attributes?: Readonly<Record<string, string | number>>;
 };
 
 /** Work in a span, which is `undefined` when tracing is off. */
@@ -111,9 +119,9 @@ export function inRootSpan<Result>(
 
 function inSpanOf<Result>(
   { context, trace, SpanKind }: Api,
-  parent: Context,
+  parent: ReturnType<Api['context']['active']>,
   name: string,
-  { kind = 'INTERNAL', ...description }: SpanDescription & { links?: Link[] },
+  { kind = 'INTERNAL', ...description }: SpanDescription & { links?: { context: SpanContext }[] },
   work: (span: Span) => Promise<Result>,
 ): Promise<Result> {
   const tracer = trace.getTracer('instep');
