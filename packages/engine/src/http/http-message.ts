@@ -81,7 +81,7 @@ export class HttpError extends InstepError {
 
   /**
    * The response to a request of this path. An app that reads a profile without a look at the status would take
-   * a JSON error for a user (docs/decisions/0024), but can't parse text.
+   * a JSON error for a user (docs/contract.md), but can't parse text.
    */
   toResponse(path: string): HttpResponse {
     if (path !== USER_PATH) return jsonResponse({ error: this.message }, this);

@@ -1,4 +1,4 @@
-// Whether the schema `instep` holds only our tables (docs/decisions/0031): connect.ts refuses to start otherwise.
+// Whether the schema `instep` holds only our tables (docs/postgres.md): connect.ts refuses to start otherwise.
 
 import { InstepError } from '../runtime/errors.ts';
 import type { Query } from './database.ts';
