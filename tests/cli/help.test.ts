@@ -10,6 +10,7 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   console: [],
   demo: [],
   audit: [],
+  config: [],
   doctor: [],
   tables: [],
   migrate: [],

@@ -38,7 +38,7 @@ export {
   rowsOf,
 } from './examine.ts';
 export type { FeatureSchema } from './feature-schema.ts';
-export { checkSchema, SchemaInUse, SchemaMismatch } from './migrate.ts';
+export { checkSchema, readPending, SchemaInUse, SchemaMismatch } from './migrate.ts';
 export { ENGINE_MIGRATIONS, type Migration, newestVersion } from './migrations.ts';
 export { columnArrays, type NamedStatement, onlyRow } from './named-statement.ts';
 export { type NeonSql, neonDatabase } from './neon-database.ts';

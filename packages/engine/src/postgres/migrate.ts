@@ -137,8 +137,12 @@ export async function checkSchema(
   }
 }
 
-/** Tables of a feature that this program does not have stay as they are. */
-async function readPending(query: Query, known: readonly Migration[]): Promise<Migration[]> {
+/**
+ * The migrations that the database lacks, in order. Tables of a feature that this program does not have stay as they are.
+ *
+ * @throws SchemaMismatch when a newer version has migrated it
+ */
+export async function readPending(query: Query, known: readonly Migration[]): Promise<Migration[]> {
   const applied = new Map((await readApplied(query)).map((one) => [one.owner, one]));
   for (const { owner, version, compatibleFrom } of applied.values()) {
     const newest = newestVersion(known, owner);

@@ -7,21 +7,24 @@ import {
   neededPrivileges,
   type RecognizedColumn,
   type RecognizedTable,
+  readPending,
   recognizeTables,
 } from 'instep-engine/postgres';
 import { readLinkByMetadata } from '../config/config.ts';
+import { MIGRATIONS } from '../database/schema.ts';
 import { quoteRole } from '../doctor/schema.ts';
 import { createCommand } from './arguments.ts';
 import {
   type Columns,
   type Json,
   paint,
+  print,
   printData,
   printMessage,
   tableHead,
   tableLine,
 } from './output.ts';
-import { migrateOn, withDatabase, withServer } from './with-database.ts';
+import { migrateOn, onDatabase, withDatabase, withServer } from './with-database.ts';
 
 export function tablesCommand(): Command {
   return createCommand(
@@ -81,6 +84,8 @@ function rowOf({ field, name, column, isOptional, problem }: RecognizedColumn): 
   return [field, name, problem === null ? column.type : `${column.type}: ${problem}`];
 }
 
+type MigrateOptions = Json & { readonly createTables?: boolean; readonly dryRun?: boolean };
+
 export function migrateCommand(): Command {
   return createCommand(
     'migrate',
@@ -88,11 +93,35 @@ export function migrateCommand(): Command {
     'DATABASE_URL=postgres://… instep migrate',
   )
     .option('--create-tables', 'also create users and teams, for an app that has neither')
+    .option('--dry-run', 'print the SQL, and change nothing')
     .option('--json', 'print JSON')
-    .action(async ({ createTables, ...output }: { createTables?: boolean } & Json) => {
+    .action(async ({ createTables, dryRun, ...output }: MigrateOptions) => {
+      if (dryRun) return await printPending(createTables);
       const creates = createTables === undefined ? {} : { createsTables: createTables };
       const options = { ...creates, onWarning: printMessage };
       const applied = await withServer((server) => migrateOn(server, options));
       printData({ applied: applied.join(', ') || 'nothing; the schema is up to date' }, output);
     });
+}
+
+/** The SQL can be run by another role, as a whole. Views follow from the app's tables, and are made by the server. */
+async function printPending(createTables = false): Promise<void> {
+  const pending = await withServer((server) =>
+    onDatabase(server, ({ query }) => readPending(query, MIGRATIONS)),
+  );
+  if (pending.length === 0) return printMessage('nothing to run; the schema is up to date');
+  const statements = pending.map(({ name, sql, ...migration }) => {
+    const { owner, version, compatibleFrom } = migration;
+    const values = `'${owner}', ${version}, '${name}', ${compatibleFrom}`;
+    return `-- ${name}\n${sql.trim()}\n
+insert into instep.migrations (owner, version, name, compatible_from) values (${values});\n`;
+  });
+  print(
+    [
+      'begin;',
+      `set local instep.creates_tables = '${createTables}';`,
+      ...statements,
+      'commit;',
+    ].join('\n'),
+  );
 }

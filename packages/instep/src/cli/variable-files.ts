@@ -25,6 +25,14 @@ type NextLoader = {
 /** The variables of which a changed character would sign everybody out, or refuse a connection. */
 const SENSITIVE = /^(?:AUTH_SECRET|DATABASE_URL|POSTGRES_URL|STRIPE_\w+)$/;
 
+/** The files of the variables that were not in the environment, the first of each. */
+const sources = new Map<string, string>();
+
+/** Where the value of a variable comes from: `environment`, or the name of a file. */
+export function sourceOf(variable: string): string {
+  return sources.get(variable) ?? 'environment';
+}
+
 /**
  * Adds the variables of the files to the environment, which takes precedence.
  *
@@ -33,6 +41,11 @@ const SENSITIVE = /^(?:AUTH_SECRET|DATABASE_URL|POSTGRES_URL|STRIPE_\w+)$/;
 export function loadVariableFiles(folder: string): void {
   const files = VARIABLE_FILES.flatMap((name) => readFile(folder, name));
   if (files.length === 0) return;
+  for (const { path, contents } of files) {
+    for (const name of Object.keys(parseEnv(contents))) {
+      if (!(name in process.env) && !sources.has(name)) sources.set(name, path);
+    }
+  }
   const usesNext = dependsOnNext(folder);
   const loader = usesNext ? loaderOf(folder) : null;
   if (loader !== null) {

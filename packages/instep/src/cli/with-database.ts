@@ -41,21 +41,29 @@ export function migrateOn(
   return prepareDatabase(server, { onConnectionError, ...options });
 }
 
+type Work<Result> = (database: Database, server: DatabaseServer) => Promise<Result>;
+
 /** Runs work on the configured database, whether it is migrated or not. An embedded one is migrated first. */
-export function withDatabase<Result>(
-  work: (database: Database, server: DatabaseServer) => Promise<Result>,
-): Promise<Result> {
+export function withDatabase<Result>(work: Work<Result>): Promise<Result> {
   return withServer(async (server) => {
     if (server.isEmbedded) await migrateOn(server);
-    const database = server.open({
-      maxConnections: MAX_CONNECTIONS,
-      statementTimeoutMs: STATEMENT_TIMEOUT_MS,
-      onConnectionError,
-    });
-    try {
-      return await work(database, server);
-    } finally {
-      await database.close();
-    }
+    return await onDatabase(server, work);
   });
+}
+
+/** Runs work on the server's database as it is. */
+export async function onDatabase<Result>(
+  server: DatabaseServer,
+  work: Work<Result>,
+): Promise<Result> {
+  const database = server.open({
+    maxConnections: MAX_CONNECTIONS,
+    statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+    onConnectionError,
+  });
+  try {
+    return await work(database, server);
+  } finally {
+    await database.close();
+  }
 }

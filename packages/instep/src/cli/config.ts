@@ -1,0 +1,79 @@
+// `instep config`: every setting, without secrets, and where its value comes from.
+
+import type { Command } from 'commander';
+import {
+  ConfigInvalid,
+  describeDatabase,
+  readConfig,
+  readDatabaseConfig,
+  SETTINGS,
+} from '../config/config.ts';
+import { createCommand } from './arguments.ts';
+import { type Json, type RowFormat, writeRows } from './output.ts';
+import { sourceOf } from './variable-files.ts';
+
+/** Addresses too: they can have a password or a token. */
+const SECRET = /SECRET|TOKEN|KEY$|URL$/;
+
+export function configCommand(): Command {
+  return createCommand(
+    'config',
+    'show every setting, without secrets, and where its value comes from',
+    'instep config',
+  )
+    .option('--json', 'print JSON lines')
+    .action(showConfig);
+}
+
+type Setting = {
+  readonly variable: string;
+  /** `set` in place of a secret. */
+  readonly value: string | null;
+  /** `default`, `environment`, or the name of a file. */
+  readonly from: string;
+  readonly problem: string | null;
+};
+
+const FORMAT: RowFormat<Setting> = {
+  columns: [
+    ['variable', 22, ({ variable }) => variable],
+    ['value', 44, ({ value, problem }) => (problem === null ? value : `✗ ${problem}`)],
+    ['from', 11, ({ from }) => from],
+  ],
+  data: (setting) => setting,
+};
+
+/** @throws ConfigInvalid after all settings, if some are invalid */
+async function showConfig({ json }: Json): Promise<void> {
+  const invalid = problemsOf(() => readConfig(process.env));
+  const problems = new Map(invalid?.problems.map((one) => [one.variable, one.problem]));
+  const settings = SETTINGS.map(({ variable, byDefault }): Setting => {
+    const text = process.env[variable];
+    const isSet = text !== undefined && text !== '';
+    const problem = problems.get(variable) ?? null;
+    const shown = SECRET.test(variable) ? shownSecret(variable) : text;
+    return {
+      variable,
+      value: isSet ? (problem === null ? (shown ?? null) : null) : byDefault,
+      from: isSet ? sourceOf(variable) : 'default',
+      problem,
+    };
+  });
+  await writeRows(FORMAT, settings, { json });
+  if (invalid !== null) throw invalid;
+}
+
+function shownSecret(variable: string): string {
+  const isDatabase = variable === 'DATABASE_URL' || variable === 'POSTGRES_URL';
+  return isDatabase ? describeDatabase(readDatabaseConfig(process.env)) : 'set';
+}
+
+function problemsOf(read: () => unknown): ConfigInvalid | null {
+  try {
+    read();
+    return null;
+  } catch (error) {
+    if (error instanceof ConfigInvalid) return error;
+    throw error;
+  }
+}
