@@ -11,7 +11,10 @@ const documents = [
       .filter((name) => name.endsWith('.md') && !name.includes('node_modules'))
       .map((name) => join(folder, name)),
   ),
-  ...readdirSync(join(ROOT, 'packages')).map((name) => join('packages', name, 'README.md')),
+  // That of `instep` is a copy of this folder's, which is made when it is packed.
+  ...readdirSync(join(ROOT, 'packages'))
+    .filter((name) => name !== 'instep')
+    .map((name) => join('packages', name, 'README.md')),
 ].filter((document) => existsSync(join(ROOT, document)));
 
 const textOf = (document: string) => readFileSync(join(ROOT, document), 'utf8');
