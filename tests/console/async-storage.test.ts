@@ -13,7 +13,7 @@ test('pages and forms use no AsyncLocalStorage', async () => {
     expect((await pages.get(path)).status).toBe(200);
   }
   expect((await pages.get('/nothing')).status).toBe(404);
-  expect((await pages.post('/attention', { action: 'none' })).status).toBe(400);
+  expect((await pages.post('/actions', { action: 'none' })).status).toBe(400);
   expect(run).not.toHaveBeenCalled();
   expect(enterWith).not.toHaveBeenCalled();
 });

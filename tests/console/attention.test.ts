@@ -102,14 +102,15 @@ const list = async (path = '/attention') => (await pages.get(path)).text;
 
 /** Sends a form of the list, in which a field can occur more than once, and confirms it if it asks. */
 async function send(fields: readonly (readonly [string, string])[]): Promise<Shown> {
-  const shown = await pages.post('/attention', fields);
-  if (!shown.html.includes('name="confirmed"')) return shown;
-  return await pages.post('/attention', [...fields, ['confirmed', 'yes']]);
+  const form = [['back', '/attention'], ...fields] as const;
+  const shown = await pages.post('/actions', form);
+  if (shown.url !== '/actions') return shown;
+  return await pages.post('/actions', [...form, ['confirmed', 'yes']]);
 }
 
 /** Presses the button on a page with results that reverses them. */
 const reverse = async ({ html }: Shown, action: string) =>
-  await pages.post('/attention', fieldsOf(html, 'action', action));
+  await pages.post('/actions', fieldsOf(html, action));
 
 /** The codes of the results that a page shows. */
 const resultsIn = (html: string) =>
@@ -166,17 +167,18 @@ describe('the list', () => {
     const odd = { id: 'evt_odd', type: 'customer.subscription.updated', data: { object: 7 } };
     await ingest([received(JSON.stringify(odd), Date.now())]);
     const { html, text } = await pages.get('/attention');
-    // The most severe kinds come first, each below its heading.
-    expect([...html.matchAll(/scope="rowgroup"[^>]*><span class="badge (\w+)"/g)].map(at1)).toEqual(
-      [...['bad', 'bad'], ...['warning', 'warning', 'warning', 'warning']],
-    );
+    // The most severe kinds come first.
+    expect([...html.matchAll(/"Why"><span class="badge (\w+)"/g)].map(at1)).toEqual([
+      ...['bad', 'bad'],
+      ...['warning', 'warning', 'warning', 'warning'],
+    ]);
     for (const row of [
-      /out of sync Missed team \d+ cus_Missed .* ago .* → no plan \(canceled\) .*Repair/,
-      /changed by hand ByHand team \d+ cus_ByHand .* ago .* \(trialing\) → \S+ Repair/,
-      /unknown customer Unknown team \d+ cus_unknown .* ago .* Link team/,
-      /waiting for a team cus_parked .* ago .* active for prod_pro \. Link team/,
+      /Missed team \d+ cus_Missed .* ago out of sync .* → no plan \(canceled\) .*Repair/,
+      /ByHand team \d+ cus_ByHand .* ago changed by hand .* \(trialing\) → \S+ Repair/,
+      /Unknown team \d+ cus_unknown .* ago unknown customer .* Link team/,
+      /cus_parked .* ago waiting for a team .* active for prod_pro \. Link team/,
       /unknown order .* sub_ByHand .* Compare/,
-      /unreadable event evt_odd .* ago data\.object: .* Replay/,
+      /evt_odd .* ago unreadable event data\.object: .* Replay/,
     ]) {
       expect(text).toMatch(row);
     }
@@ -282,7 +284,7 @@ describe('a parked customer', () => {
   });
 
   test.each([
-    ['no team', '', /Enter the id or the name of the team to link\./],
+    ['no team', '', /Enter the id, the name or an email address/],
     ['a team that does not exist', 'Missing', /There is no team "Missing"\./],
     [
       'a name that several teams have',
@@ -369,10 +371,12 @@ describe('a parked customer', () => {
     // As a page from before the first dismissal does.
     expect(resultsIn((await send([dismiss])).html)).toEqual(['dismissed-again']);
     // The events stay in the log, and count once a team has the customer.
-    const fields = fieldsOf((await pages.get('/attention')).html, 'action', 'dismiss');
+    const fields = fieldsOf((await pages.get('/attention')).html, 'dismiss');
     expect(resultsIn((await send([...fields, dismiss])).html)).toEqual(['dismissed']);
     const teamId = await newTeam('Acme');
-    await pages.post(`/teams/${teamId}/link`, { customer: 'cus_1' });
+    await pages.press(`/teams/${teamId}`, `link team:${teamId}`, {
+      [`link team:${teamId}`]: 'cus_1',
+    });
     expect((await planOf(teamId))?.planName).toBe('Pro');
   });
 
@@ -412,9 +416,9 @@ describe('a team that is out of sync', () => {
                    check (subscription_status <> 'canceled')`);
     try {
       const { text } = await send([['one', `repair team:${teamId}`]]);
-      expect(text).toContain('Failed Acme team');
+      expect(text).toContain('Out of sync Acme team');
       expect(text).toMatch(
-        /plan refused Acme team \d+ cus_Acme .* The constraint "never_canceled" of your database refuses the plan/,
+        /Acme team \d+ cus_Acme .* plan refused The constraint "never_canceled" of your database refuses the plan/,
       );
     } finally {
       await query('alter table teams drop constraint never_canceled');
@@ -508,7 +512,7 @@ describe('a dismissal until a date', () => {
     const dismissed = await dismissUntil(teamId, '2999-01-01');
     expect(await list()).toContain(EMPTY);
     // A repair of one team, of chosen ones, by the command and by maintenance.
-    await pages.post(`/teams/${teamId}/repair`);
+    expect((await pages.get(`/teams/${teamId}`)).html).not.toContain('value="repair team:');
     expect(resultsIn((await send([['one', `repair team:${teamId}`]])).html)).toEqual([
       'out-of-sync',
     ]);
@@ -549,7 +553,7 @@ describe('a dismissal until a date', () => {
 test('a repair asks first, with the names of the teams and what would change', async () => {
   const teamIds = [await arrange('One'), await arrange('Two')];
   for (const teamId of teamIds) await changeByHand(teamId);
-  const { text } = await pages.post('/attention', [
+  const { text } = await pages.post('/actions', [
     ...teamIds.map((teamId) => ['row', `team:${teamId}`] as const),
     ['action', 'repair'],
   ]);

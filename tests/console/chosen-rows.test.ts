@@ -30,6 +30,7 @@ type Field = [name: string, value: string];
 
 const chosen = (action: string, subjects: readonly string[]): Field[] => [
   ['issue', 'parked-events'],
+  ['back', '/attention?issue=parked-events'],
   ['action', action],
   ...subjects.map((subject): Field => ['row', subject]),
 ];
@@ -43,6 +44,7 @@ const suggestedIn = (html: string): Field[] => [
     ],
   ),
   ['action', 'link'],
+  ['back', '/attention?issue=parked-events'],
 ];
 
 const waiting = async () => (await query('select from instep.dismissed_events')).length;
@@ -67,17 +69,20 @@ test('200 rows are selected by a link, dismissed by one form and restored by ano
   const { html } = await pages.get('/attention?issue=parked-events&select=all');
   const rows = [...html.matchAll(/name="row" value="([^"]*)" checked/g)].map(([, row = '']) => row);
   expect(rows).toHaveLength(MAX_CHOSEN);
-  const dismissed = await pages.post('/attention', chosen('dismiss', rows));
+  const dismissed = await pages.post('/actions', [
+    ...chosen('dismiss', rows),
+    ['confirmed', 'yes'],
+  ]);
   expect(dismissed.html.match(/data-result="dismissed"/g)).toHaveLength(MAX_CHOSEN);
   expect(await waiting()).toBe(MAX_CHOSEN);
-  const restored = await pages.post('/attention', fieldsOf(dismissed.html, 'action', 'restore'));
+  const restored = await pages.post('/actions', fieldsOf(dismissed.html, 'restore'));
   expect(restored.html.match(/data-result="restored"/g)).toHaveLength(MAX_CHOSEN);
   expect(await waiting()).toBe(0);
 });
 
 test('more than 200 rows are refused, with the limit, and nothing is changed', async () => {
   const subjects = Array.from({ length: MAX_CHOSEN + 1 }, (_, index) => `customer:cus_${index}`);
-  const { status, text } = await pages.post('/attention', chosen('dismiss', subjects));
+  const { status, text } = await pages.post('/actions', chosen('dismiss', subjects));
   expect(status).toBe(400);
   expect(text).toContain('At most 200 rows');
   expect(await query('select from instep.operator_actions')).toEqual([]);
@@ -87,12 +92,12 @@ test('customers are linked to the teams that their metadata names, and unlinked'
   const customerIds = ['cus_010', 'cus_020', 'cus_030'];
   const teamIds = await suggestTeams(customerIds);
   const { html } = await pages.get('/attention?issue=parked-events');
-  const linked = await pages.post('/attention', suggestedIn(html));
+  const linked = await pages.post('/actions', suggestedIn(html));
   expect(linked.html.match(/data-result="linked"/g)).toHaveLength(3);
   expect(await customersOf(teamIds)).toEqual(customerIds);
   // A colleague has given one of them another customer since.
   await query('update teams set provider_customer_id = $2 where id = $1', [teamIds[0], 'cus_x']);
-  const reversed = await pages.post('/attention', fieldsOf(linked.html, 'action', 'unlink'));
+  const reversed = await pages.post('/actions', fieldsOf(linked.html, 'unlink'));
   expect(reversed.html).toContain('data-result="has-another-customer"');
   expect(await customersOf(teamIds)).toEqual(['cus_x', null, null]);
 });
@@ -103,7 +108,7 @@ test('a row that the database refuses stops no other', async () => {
                  check (id <> ${first} or provider_customer_id is null)`);
   try {
     const list = await pages.get('/attention?issue=parked-events');
-    const { html } = await pages.post('/attention', suggestedIn(list.html));
+    const { html } = await pages.post('/actions', suggestedIn(list.html));
     expect(html).toContain('data-result="link-refused"');
     expect(html).toContain('data-result="linked"');
     expect(await customersOf([first ?? 0, second ?? 0])).toEqual([null, 'cus_020']);

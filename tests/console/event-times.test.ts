@@ -64,7 +64,7 @@ test('the events of 10 minutes are found by their time, wherever they are in the
 
 test("a customer's events of a period are searched with the customer's index", async () => {
   const { html } = await pages.get(
-    '/events?from=2026-03-01T13:00&until=2026-03-01T13:10&customer=cus_3',
+    '/events?from=2026-03-01T13:00&until=2026-03-01T13:10&search=cus_3',
   );
   expect(idsIn(html)).toEqual([4_103, 4_003, 3_903, 3_803, 3_703, 3_603]);
 });
@@ -79,7 +79,7 @@ test.each([
   expect(text).toContain('No event found');
 });
 
-test.each(['customer=cus_3', 'from=2026-03-01T17:50', 'outcome=unreadable'])(
+test.each(['search=cus_3', 'from=2026-03-01T17:50', 'outcome=unreadable'])(
   'the pages in both directions have the same events: %s',
   async (parameters) => {
     for (const hurried of [false, true]) {

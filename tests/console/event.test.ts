@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type ConsoleService, openConsole } from '../support/browser/console-pages.ts';
-import { fieldsTo } from '../support/browser/forms.ts';
+import { fieldsOf } from '../support/browser/forms.ts';
 import { addTeam } from '../support/internals/rows.ts';
 import { eventBody, received } from '../support/stripe/events.ts';
 import { openAccount } from '../support/stripe/reconciled-account.ts';
@@ -37,6 +37,10 @@ async function positionOf(key: string): Promise<number> {
   );
   return row?.position ?? 0;
 }
+
+/** Does something about an event, as its page would, if it offered that. */
+const act = (position: number, action: string) =>
+  pages.post('/actions', { one: `${action} event:${position}`, back: `/events/${position}` });
 
 describe('the decision', () => {
   test('names the newer event that made a late one stale', async () => {
@@ -75,9 +79,9 @@ test('a parked event is applied by linking a team to its customer on the page', 
   const position = await deliver({ customerId, createdSeconds: 1_000 });
   const teamId = await addTeam(database.query, { name: 'Parked Inc', customerId: null });
   const { html, text } = await pages.get(`/events/${position}`);
-  expect(text).toMatch(/Team id or name Link team Dismiss stops alerts/);
+  expect(text).toMatch(/Link team Dismiss stops alerts/);
   expect(html).not.toContain('<code>instep');
-  await pages.post('/attention', [
+  await pages.post('/actions', [
     [`link customer:${customerId}`, 'Parked Inc'],
     ['one', `link customer:${customerId}`],
   ]);
@@ -93,15 +97,14 @@ describe('Replay', () => {
     expect((await pages.get(`/events/${position}`)).text).toContain(
       'waiting for a team No team is linked',
     );
-    const early = await pages.post(`/events/${position}/replay`);
-    expect(early.text).toContain(
+    expect((await act(position, 'replay')).text).toContain(
       'The event still waits for a team: none is linked to its customer.',
     );
 
     const teamId = await addTeam(database.query, { name: 'Acme', customerId: null });
     await database.query(LINK, [teamId, customerId]);
     expect((await pages.get(`/events/${position}`)).text).toMatch(/Replay (?!.*Link team)/);
-    const { status, text } = await pages.post(`/events/${position}/replay`);
+    const { status, text } = await act(position, 'replay');
     expect(status).toBe(200);
     expect(text).toContain('Done evt_replayed : The event is now applied.');
     expect((await account.planOf(teamId))?.plan.subscriptionStatus).toBe('active');
@@ -113,7 +116,7 @@ describe('Replay', () => {
     expect((await pages.get(`/events/${position}`)).text).toMatch(
       /unreadable data\.object: .* Upgrade Instep and replay the event\./,
     );
-    const { text } = await pages.post(`/events/${position}/replay`);
+    const { text } = await act(position, 'replay');
     expect(text).toContain(
       "This version of Instep can't read the event either. Nothing was changed.",
     );
@@ -124,33 +127,28 @@ test('a parked event can be dismissed, and no other', async () => {
   const customerId = newCustomer();
   const position = await deliver({ customerId });
   expect((await pages.get(`/events/${position}`)).text).toContain('Dismiss');
-  const { html } = await pages.post(`/events/${position}/dismiss`);
+  const path = `/events/${position}`;
+  const { html } = await pages.press(path, `dismiss event:${position}`);
   expect(html).toContain('data-result="dismissed"');
   expect((await pages.get('/attention')).html).not.toContain(`value="customer:${customerId}"`);
-  expect(html).toContain(`action="/events/${position}/restore"`);
-  expect(html).not.toContain(`action="/events/${position}/dismiss"`);
-  const fields = fieldsTo(html, `/events/${position}/restore`);
-  await pages.post(`/events/${position}/dismiss`, fields);
-  const refused = await pages.post(`/events/${position}/restore`, fields);
+  expect(html).not.toContain(`value="dismiss event:${position}"`);
+  const restore = fieldsOf(html, `restore event:${position}`);
+  const again = [...restore.filter(([name]) => name !== 'one'), ['confirmed', 'yes']] as const;
+  await pages.post('/actions', [...again, ['one', `dismiss event:${position}`]]);
+  const refused = await pages.post('/actions', restore);
   expect(refused.html).toContain('data-result="dismissed-again"');
-  const seen = fieldsTo(refused.html, `/events/${position}/restore`);
-  const restored = await pages.post(`/events/${position}/restore`, seen);
-  expect(restored.html).toContain(`action="/events/${position}/dismiss"`);
+  const restored = await pages.press(path, `restore event:${position}`);
+  expect(restored.html).toContain(`value="dismiss event:${position}"`);
   expect((await pages.get('/attention')).html).toContain(`value="customer:${customerId}"`);
 
   await addTeamOf(customerId);
   const applied = await deliver({ customerId });
   expect((await pages.get(`/events/${applied}`)).text).not.toContain('Dismiss');
-  await pages.post(`/events/${applied}/dismiss`);
-  expect((await pages.get(`/events/${applied}`)).status).toBe(200);
 });
 
 test('a replay redirects, so that a reload does not repeat it', async () => {
   const position = await deliver({ customerId: newCustomer(), createdSeconds: 1_000 });
-  const replay = await pages.fetch(`/events/${position}/replay`, { redirect: 'manual' });
-  expect(replay.status).toBe(303);
-  expect(replay.headers.get('location')).toBe(`/events/${position}`);
-  const { url } = await pages.post(`/events/${position}/replay`);
+  const { url } = await act(position, 'replay');
   expect(url).toMatch(/^\/events\/\d+\?done=[\da-f-]{36}$/);
   expect((await pages.get(`/events/${position}?done=unknown`)).text).not.toContain('Failed');
 });
@@ -178,15 +176,6 @@ test("Stripe's ids link to its dashboard in the mode of the key", async () => {
   expect(await hrefsOn(await openConsole(database, { keyMode: 'live' }))).toEqual(at(''));
 });
 
-test.each(['replay', 'dismiss'])(
-  'GET /events/:position/%s redirects to the event',
-  async (action) => {
-    const position = await deliver({ customerId: newCustomer(), createdSeconds: 1_000 });
-    const { url, status } = await pages.get(`/events/${position}/${action}`);
-    expect({ url, status }).toEqual({ url: `/events/${position}`, status: 200 });
-  },
-);
-
 describe('the payload', () => {
   test('is shown indented, with the dates of its times, and escaped', async () => {
     const customerId = newCustomer();
@@ -210,9 +199,7 @@ describe('the payload', () => {
     const position = await write(Buffer.from([0xff, 0x00, ...Buffer.from('<b>no JSON')]));
     const { text } = await pages.get(`/events/${position}`);
     expect(text).toContain('<b>no JSON');
-    expect((await pages.post(`/events/${position}/replay`)).text).toContain(
-      "can't read the event either",
-    );
+    expect((await act(position, 'replay')).text).toContain("can't read the event either");
   });
 
   test.each([

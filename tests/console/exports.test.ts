@@ -51,9 +51,9 @@ async function download(path: string) {
 const linesOf = (text: string) => text.trimEnd().split('\r\n');
 
 test('all events of a filter are exported as CSV, the newest first', async () => {
-  const { html } = await pages.get('/events?customer=cus_acme');
-  expect(html).toContain('href="/events?customer=cus_acme&amp;format=csv"');
-  const csv = await download('/events?customer=cus_acme&format=csv');
+  const { html } = await pages.get('/events?search=cus_acme');
+  expect(html).toContain('href="/events?search=cus_acme&amp;format=csv"');
+  const csv = await download('/events?search=cus_acme&format=csv');
   expect(csv.type).toBe('text/csv; charset=utf-8');
   expect(csv.disposition).toBe('attachment; filename="events.csv"');
   const [head, first, ...others] = linesOf(csv.text);

@@ -127,86 +127,35 @@ describe('it is not green', () => {
   });
 });
 
-describe('charts', () => {
-  test('count the events of their range, by outcome', async () => {
+describe('the chart', () => {
+  test('counts the events of the last day by outcome, and links to them', async () => {
+    service.clock.nowMs = Date.UTC(2026, 9, 14, 15, 30, 20);
     await deliver({ receivedAgoMs: 5 * MINUTE_MS });
-    await deliver({ receivedAgoMs: 5 * MINUTE_MS, createdSeconds: 1_000 });
-    await deliver({ receivedAgoMs: 5 * HOUR_MS, createdSeconds: 1_001 });
-    await deliver({ receivedAgoMs: 50 * HOUR_MS, createdSeconds: 1_002 });
-    expect(await load('/')).toContain('2 in total: 1 applied, 0 unchanged, 1 stale');
-    expect(await load('/?range=hour')).toContain('2 in total: 1 applied, 0 unchanged, 1 stale');
-    expect(await load('/?range=day')).toContain('3 in total: 1 applied, 0 unchanged, 2 stale');
-    expect(await load('/?range=week')).toContain('4 in total: 1 applied, 0 unchanged, 3 stale');
-  });
-
-  test('sum up the same range in the legend, the description and the table, and name it', async () => {
-    await deliver({ receivedAgoMs: 5 * MINUTE_MS, delaySeconds: 3 });
-    await deliver({ receivedAgoMs: 50 * MINUTE_MS, createdSeconds: 1_000 });
-    await deliver({ delaySeconds: 0 });
+    await deliver({ receivedAgoMs: 5 * HOUR_MS, createdSeconds: 1_000 });
+    await deliver({ receivedAgoMs: 25 * HOUR_MS, createdSeconds: 1_001 });
     const page = await load();
-    const text = page.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ');
-    expect(text).toMatch(
-      /Last hour: applied 2 unchanged 0 stale 1 waiting for a team 0 unreadable 0/,
-    );
-    expect(text).toContain(
-      'In figures, per minute From applied unchanged stale waiting for a team unreadable Last hour 2 0 1 0 0',
-    );
-    expect(page).toMatch(
-      /<tr><td[^>]*><a id="events-\d+" href="\/events\?from=[^"]+"><time[^>]*>[^<]+<\/time><\/a><\/td>/,
-    );
-    expect(page).toMatch(/role="img" aria-labelledby="chart-title chart-description"/);
-    expect(await load('/?range=week')).toContain('Last week:');
-  });
-
-  test('name their units and the clock times of their axis', async () => {
-    service.clock.nowMs = Date.UTC(2026, 9, 14, 15, 30, 20);
-    await deliver({});
-    const page = await load();
-    expect(page).toContain('Events per minute; time in <span class="zone">UTC</span>');
+    expect(page).toContain('2 in total: 1 applied, 0 unchanged, 1 stale');
     const ticks = /<svg class="ticks"[^>]*>(.*?)<\/svg>/.exec(page)?.[1] ?? '';
-    expect(ticks.match(/>\d\d:\d\d</g)).toEqual(['>14:45<', '>15:00<', '>15:15<', '>15:30<']);
-    expect(ticks).toContain(
-      '<text x="48.333%" y="1em" text-anchor="middle" class="minute" data-at="2026-10-14T15:00:00.000Z"',
-    );
+    expect(ticks.match(/>\d\d:\d\d</g)).toEqual(['>18:00<', '>00:00<', '>06:00<', '>12:00<']);
+    const slot = '/events?from=2026-10-14T15%3A15&amp;until=2026-10-14T15%3A30';
+    expect(page).toContain(`<a href="${slot}" tabindex="-1"><title>1 applied</title>`);
+    expect(page).toContain(`id="events-${Date.UTC(2026, 9, 14, 15, 15)}"`);
   });
 
-  test('link each slot to its events', async () => {
-    service.clock.nowMs = Date.UTC(2026, 9, 14, 15, 30, 20);
-    await deliver({});
-    const link = '<a href="/events?from=2026-10-14T15%3A30&amp;until=2026-10-14T15%3A31"';
-    const page = await load();
-    expect(page).toContain(`${link} tabindex="-1"><title>1 applied</title>`);
-    expect(page).toContain(`id="events-${Date.UTC(2026, 9, 14, 15, 30)}"`);
-    expect(await load('/?range=week')).toContain(
-      '/events?from=2026-10-14T14%3A00&amp;until=2026-10-14T16%3A00',
-    );
-  });
-
-  test('say when nothing happened in their range', async () => {
-    await deliver({ receivedAgoMs: 5 * HOUR_MS });
-    const page = await load();
-    expect(page).toContain('No events in the last hour');
-    expect(await load('/?range=day')).not.toContain('No events in the last');
-  });
-
-  test('say when there are too many events to count', async () => {
-    await deliver({});
+  test('says when nothing happened, and when there are too many events to count', async () => {
+    await deliver({ receivedAgoMs: 25 * HOUR_MS });
+    expect(await load()).toContain('No events in the last day');
     const busy = () => Promise.reject(new DatabaseBusy('canceling statement', {}));
     const { get } = await openConsole({ ...service.database, transaction: busy });
-    expect((await get('/?range=week')).text).toContain('The last week has too many events');
+    expect((await get('/')).text).toContain('too many events');
   });
 });
 
-test('it refreshes itself with the chosen range, unless updates are off', async () => {
-  const live = await load('/?range=week');
-  expect(live).toContain(
-    'hx-get="/?range=week" hx-trigger="every 5s, refresh" hx-select="#overview"',
-  );
-  expect(live).toContain('href="/?range=week&amp;live=off"');
-  const still = await load('/?range=week&live=off');
-  expect(still).not.toContain('hx-get="/?');
-  expect(still).toContain('href="/?range=day&amp;live=off"');
-  expect(await load('/?range=%3Cscript%3E')).toContain('hx-get="/?range=hour"');
+test('it refreshes itself, unless updates are off', async () => {
+  const live = await load();
+  expect(live).toContain('hx-get="/" hx-trigger="every 5s, refresh" hx-select="#overview"');
+  expect(live).toContain('href="/?live=off"');
+  expect(await load('/?live=off')).not.toContain('hx-get="/"');
 });
 
 test('it shows the teams by status', async () => {

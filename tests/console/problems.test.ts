@@ -28,7 +28,7 @@ describe('an error', () => {
     expect(answer.status).toBe(500);
     const html = await answer.text();
     expect(html).toContain('Internal error');
-    expect(html).not.toContain('detail');
+    expect(html).not.toContain('of a defect');
     expect(html).not.toContain('TypeError');
     const err = expect.objectContaining({ message: 'the detail of a defect' });
     expect(service.lines).toContainEqual(expect.objectContaining({ level: 'error', err }));
@@ -60,10 +60,10 @@ describe('an error', () => {
     ['with a length', (body: string) => body],
     ['in chunks', (body: string) => new Blob([body]).stream()],
   ])('rejects a form of more than 64 kB %s', async (_, send) => {
-    const answer = await fetch(`${service.url}/nothing`, {
+    const answer = await fetch(`${service.url}/actions`, {
       method: 'POST',
       headers: FORM,
-      body: send(`csrf=${'x'.repeat(65_536)}`),
+      body: send(`note=${'x'.repeat(65_536)}`),
       duplex: 'half',
     });
     expect(answer.status).toBe(413);

@@ -48,7 +48,7 @@ test('a dry run finds drift and changes nothing; what it finds is repaired in th
   expect(started.status).toBe(200);
   expect(started.text).toContain('in progress');
   const found = await settled(pages);
-  expect(found.text).toMatch(/Teams with a wrong plan 1, not repaired Teams compared 1/);
+  expect(found.text).toMatch(/Teams compared 1 Teams with a wrong plan 1, not repaired/);
   const attention = await pages.get('/attention');
   expect(attention.html).toContain(`value="team:${teamId}"`);
   expect(attention.html).toContain('value="customer:cus_teamless"');
@@ -59,7 +59,7 @@ test('a dry run finds drift and changes nothing; what it finds is repaired in th
     ['one', `repair team:${teamId}`],
     ['confirmed', 'yes'],
   ] as const;
-  await pages.post('/attention', repair);
+  await pages.post('/actions', repair);
   expect(await statusOf(account, teamId)).toBe('canceled');
 
   await pages.post('/reconcile');

@@ -39,6 +39,10 @@ test.each([
   ['a team id', String(acme)],
   ['a whole name in any case', ' acme ROCKETS '],
   ['a part of only one name', 'rock'],
+  ['the beginning of a subscription', 'sub_acm'],
+  ['a team id with a #', `#${acme}`],
+  ['an address of the dashboard', 'https://dashboard.stripe.com/test/customers/cus_acme'],
+  ['another', 'https://dashboard.stripe.com/acct_1/test/subscriptions/sub_acme?tab=details'],
 ])('%s opens its team at once', async (_, text) => {
   expect(await search(text)).toEqual({ status: 303, location: `/teams/${acme}` });
 });
@@ -50,22 +54,14 @@ test('an event id opens its event at once', async () => {
   expect(await search('evt_parked')).toEqual({ status: 303, location: `/events/${row?.position}` });
 });
 
-test.each([
-  ['https://dashboard.stripe.com/test/customers/cus_acme'],
-  ['https://dashboard.stripe.com/acct_1/test/subscriptions/sub_acme?tab=details'],
-  ['https://dashboard.stripe.com/customers/cus_acme#payments'],
-])('the address of a page of the dashboard opens the team: %s', async (address) => {
-  expect(await search(address)).toEqual({ status: 303, location: `/teams/${acme}` });
-});
-
 test('the beginning of the id of a customer finds its team', async () => {
   expect((await search('cus_anv')).location).toMatch(/^\/teams\/\d+$/);
 });
 
 test('the beginning of the id of an event opens the only one, or lists all', async () => {
   expect((await search('evt_park')).location).toBe('/events/2');
-  expect((await search('evt_tw')).location).toBe('/events?event=evt_tw');
-  const { html } = await pages.get('/events?event=evt_tw');
+  expect((await search('evt_tw')).location).toBe('/events?search=evt_tw');
+  const { html } = await pages.get('/events?search=evt_tw');
   expect(html.match(/aria-label="evt_twice"/g)).toHaveLength(2);
 });
 
@@ -87,7 +83,7 @@ test('the beginning of a UUID finds its team', async () => {
   const uuids = await openConsole(connect(own.url));
   expect((await uuids.get('/search?q=9D3C6')).url).toContain('/teams/9d3c6f5e');
   expect((await uuids.get('/search?q=9d3c')).text).toMatch(/Bob .*Ada /);
-  expect((await uuids.get('/search?q=9d3')).text).toContain('Nothing found');
+  expect((await uuids.get('/search?q=9d3')).text).toContain('No team found');
 });
 
 test('an email address finds the teams of a person, where a table says whose they are', async () => {
@@ -105,16 +101,10 @@ test('an email address finds the teams of a person, where a table says whose the
     (await own.fetch(path, { redirect: 'manual' })).headers.get('location');
   expect(await locationOf('/search?q=ada@example.com')).toBe('/teams/7');
   expect(await locationOf('/search?q=ADA@Example.com')).toBe('/teams/7');
-  expect(await locationOf('/teams?search=ada@example.com')).toBe('/search?q=ada%40example.com');
+  expect((await own.get('/teams?search=ada@example.com')).text).toContain('Engines');
   for (const address of ['bob@example.com', 'ada@example', 'nobody@example.com']) {
-    expect((await own.get(`/search?q=${address}`)).text).toContain('Nothing found');
+    expect((await own.get(`/search?q=${address}`)).text).toContain('No team found');
   }
-});
-
-test('an event id that several events share opens a list of them', async () => {
-  expect((await search('evt_twice')).location).toBe('/events?event=evt_twice');
-  const { html } = await pages.get('/events?event=evt_twice');
-  expect(html.match(/aria-label="evt_twice"/g)).toHaveLength(2);
 });
 
 test('an event far back in the log is found by continued searching', async () => {
@@ -127,7 +117,7 @@ test('an event far back in the log is found by continued searching', async () =>
   stepMs = 100;
   try {
     const { location } = await search('evt_parked');
-    expect(location).toBe('/events?event=evt_parked');
+    expect(location).toBe('/events?search=evt_parked');
     const first = await pages.get(location ?? '');
     const [, next = ''] = /hx-get="([^"]*)" hx-trigger="load/.exec(first.html) ?? [];
     expect((await pages.get(next.replaceAll('&amp;', '&'))).text).toContain('evt_parked');
@@ -157,9 +147,7 @@ test.each(['cus_teamless', 'sub_teamless'])(
     const { status, text: shown } = await pages.get(`/search?q=${text}`);
     expect(status).toBe(200);
     expect(shown).toContain('No team is linked to customer cus_teamless .');
-    expect(shown).toContain('Its events wait for a team');
-    expect(shown).toContain('Team id or name Link team');
-    expect(shown).toMatch(/evt_parked updated active/);
+    expect(shown).toMatch(/Link team .* evt_parked updated active/);
   },
 );
 
@@ -172,29 +160,20 @@ test('a subscription whose events had no effect opens its team', async () => {
 });
 
 test('part of a name lists the teams', async () => {
-  const { text } = await pages.get('/search?q=acme');
-  expect(text).toContain('Search: acme');
+  const { html, text } = await pages.get('/search?q=acme');
   expect(text).toMatch(/Acme Rockets .* Acme Anvils/);
-});
-
-test('the search box keeps the text on the page of its results', async () => {
-  const { html } = await pages.get(`/search?q=${encodeURIComponent('"acme')}`);
-  expect(html).toMatch(/<input id="search"[^>]* value="&quot;acme"/);
-  expect((await pages.get('/teams')).html).not.toMatch(/<input id="search"[^>]* value=/);
+  expect(html).toMatch(/name="search"[^>]* value="acme"/);
 });
 
 test.each(['nobody', 'prod_x', '%', '\0', '\u202e<script>alert(1)</script>'])(
   'a search without results says what to enter: %j',
   async (text) => {
     const { html, text: shown } = await pages.get(`/search?q=x${encodeURIComponent(text)}`);
-    expect(shown).toContain('Nothing found Enter the email address of a person');
+    expect(shown).toMatch(/No team found .* dashboard/);
     expect(html).not.toContain('<script>alert');
   },
 );
 
-test('every page has the search box', async () => {
-  for (const path of ['/', '/teams', '/events', '/reconcile', '/nothing', '/search?q=acme']) {
-    expect((await pages.get(path)).html).toContain('action="/search"');
-  }
+test('an empty search shows all teams', async () => {
   expect((await search('')).location).toBe('/teams');
 });

@@ -63,9 +63,7 @@ test('all unpaid teams that were on Pro are 2 clicks from the overview', async (
   const onPro = await follow(unpaid, /^was Pro$/);
   expect(onPro).toBe('/teams?status=unpaid&plan=Pro');
   expect(await namesOn(onPro)).toEqual(['Delta', 'Bravo']);
-  // The link of a chosen filter removes it.
-  expect(await follow(onPro, /^status: unpaid ×$/)).toBe('/teams?plan=Pro');
-  expect(await follow(onPro, /^plan: Pro ×$/)).toBe('/teams?status=unpaid');
+  expect(await follow(onPro, /^Show all$/)).toBe('/teams');
 });
 
 test.each([
@@ -91,7 +89,7 @@ test('the export has what is listed, and the search keeps the filters', async ()
   const { html: form } = await pages.get('/teams?status=unpaid&plan=Pro&issue=out-of-sync');
   expect(form).toMatch(/<option value="unpaid" selected/);
   expect(form).toMatch(/<option value="out-of-sync" selected/);
-  expect(form).toContain('<input type="hidden" name="plan" value="Pro"/>');
+  expect(form).toMatch(/name="plan"[^>]* value="Pro"/);
 });
 
 test('since when a payment is due is shown and exported', async () => {
@@ -99,14 +97,15 @@ test('since when a payment is due is shown and exported', async () => {
   const event = { customerId: 'cus_hotel', subscriptionId: 'sub_Hotel', productId: 'prod_pro' };
   await ingest([receivedEvent({ ...event, status: 'active', createdSeconds: 1_000 })]);
   await ingest([receivedEvent({ ...event, status: 'past_due', createdSeconds: 86_400 })]);
-  const badge = (tone: string) => new RegExp(`class="badge ${tone}"[^>]*><bdi[^>]*>active`);
-  expect((await pages.get('/teams?search=Hotel')).html).toMatch(badge('warning'));
-  expect((await pages.get('/teams?search=Alpha')).html).toMatch(badge('good'));
+  const isDue = async (name: string) =>
+    /active , payment due Pro/.test((await pages.get(`/teams?search=${name}`)).text);
+  expect(await isDue('Hotel')).toBe(true);
+  expect(await isDue('Alpha')).toBe(false);
   const { html } = await pages.get('/teams?search=Hotel&format=csv');
   expect(html).toContain('1970-01-02T00:00:00.000Z');
   // An old subscription that was left unpaid is not the one that decides the plan.
   await query(`update teams set provider_subscription_id = 'sub_other' where name = 'Hotel'`);
-  expect((await pages.get('/teams?search=Hotel')).html).toMatch(badge('good'));
+  expect(await isDue('Hotel')).toBe(false);
   await query(`delete from teams where name = 'Hotel'`);
 });
 

@@ -1,7 +1,7 @@
 import type { ApplicationId } from 'instep';
 import { describe, expect, test } from 'vitest';
 import { openConsole } from '../support/browser/console-pages.ts';
-import { fieldsOf, fieldsTo } from '../support/browser/forms.ts';
+import { fieldsOf } from '../support/browser/forms.ts';
 import { addTeam } from '../support/internals/rows.ts';
 import { eventBody, received } from '../support/stripe/events.ts';
 import { openAccount } from '../support/stripe/reconciled-account.ts';
@@ -22,7 +22,7 @@ async function arrange(name = 'Acme') {
   const customerId = `cus_${count}`;
   const subscriptionId = `sub_${count}`;
   const teamId = await addTeam(database.query, { name, customerId });
-  const fieldsOf = (secondsLater: number, more: EventFields): EventFields => ({
+  const eventOf = (secondsLater: number, more: EventFields): EventFields => ({
     ...{ customerId, subscriptionId, productId: 'prod_pro' },
     createdSeconds: BEGIN_SECONDS + secondsLater,
     ...more,
@@ -31,12 +31,18 @@ async function arrange(name = 'Acme') {
     teamId,
     subscriptionId,
     deliver: (secondsLater: number, more: EventFields = {}) =>
-      ingest([received(eventBody(fieldsOf(secondsLater, more)), Date.now())]),
+      ingest([received(eventBody(eventOf(secondsLater, more)), Date.now())]),
     happen: (secondsLater: number, more: EventFields, how?: 'delivered' | 'missed') =>
-      account.happen(fieldsOf(secondsLater, more), how),
+      account.happen(eventOf(secondsLater, more), how),
     read: async () => (await pages.get(`/teams/${teamId}`)).text,
   };
 }
+
+/** Presses a button of the team's page. */
+const press = (teamId: ApplicationId, action: string, entered?: Record<string, string>) =>
+  pages.press(`/teams/${teamId}`, `${action} team:${teamId}`, entered);
+const link = (teamId: ApplicationId, customerId: string) =>
+  press(teamId, 'link', { [`link team:${teamId}`]: customerId });
 
 describe('the reason for the plan', () => {
   test('says that the team has no customer, and which customers wait for a team', async () => {
@@ -44,21 +50,21 @@ describe('the reason for the plan', () => {
     const path = `/teams/${teamId}`;
     const none = await pages.get(path);
     expect(none.html).toContain('data-status="unlinked"');
-    expect(none.html).not.toContain('<button type="submit" class="button main" name="customer"');
+    expect(none.text).toContain('No customer waits for a team.');
     const paid = { customerId: 'cus_paid', subscriptionId: 'sub_paid', productId: 'prod_pro' };
     await ingest([received(eventBody(paid), Date.now())]);
     const { html, text } = await pages.get(path);
     expect(html).toContain('href="/attention?issue=parked-events"');
-    expect(html).toContain('name="customer" value="cus_paid"');
+    expect(html).toContain(`name="link team:${teamId}" value="cus_paid"`);
     expect(text).not.toMatch(/provider_|npx/);
-    const linked = await pages.post(`${path}/link`, { customer: 'cus_paid' });
+    const linked = await link(teamId, 'cus_paid');
     expect(linked.html).toContain('data-result="linked"');
     expect(linked.html).toContain('data-status="has plan"');
   });
 
   test('keeps a customer that could not be linked, with the error', async () => {
     const teamId = await addTeam(database.query, { name: 'New', customerId: null });
-    const { html } = await pages.post(`/teams/${teamId}/link`, { customer: 'Acme' });
+    const { html } = await link(teamId, 'Acme');
     expect(html).toMatch(/<input[^>]* value="Acme"[^>]*aria-invalid="true"/);
     expect(html).toMatch(/<p class="error"[^>]*>Enter the customer&#39;s id at Stripe\./);
   });
@@ -66,15 +72,11 @@ describe('the reason for the plan', () => {
   test('says that Stripe does not know the customer, and links another one', async () => {
     const { deliver, read, teamId } = await arrange();
     await deliver(0);
-    await pages.post(`/teams/${teamId}/compare`);
-    const { html } = await pages.get(`/teams/${teamId}`);
+    const { html } = await press(teamId, 'compare');
+    expect(html).toContain('data-result="unknown-customer"');
     expect(html).toContain('data-issue="unknown-customer"');
     expect(html).toContain('href="#link"');
-    expect(html).toMatch(/class="button main">Link team.*class="button quiet"[^>]*>Compare/s);
-    const path = `/teams/${teamId}/link`;
-    const fields = [...fieldsTo(html, path), ['customer', 'cus_other'] as const];
-    const linked = await pages.post(path, fields);
-    expect(linked.text).toContain('Linked to cus_other.');
+    expect((await link(teamId, 'cus_other')).text).toContain('Linked to cus_other.');
     expect(await read()).not.toContain('unknown customer');
   });
 
@@ -118,11 +120,15 @@ describe('the timeline', () => {
 
   test('has what operators and the app did to the plan', async () => {
     const { deliver, teamId } = await arrange();
-    const path = `/teams/${teamId}`;
     await deliver(0);
-    await pages.post(`${path}/unlink`, fieldsTo((await pages.get(path)).html, `${path}/unlink`));
-    await pages.post(`${path}/dismiss`, { note: 'launch partner', until: '2999-12-31' });
-    const rows = rowsOf((await pages.get(path)).html);
+    await press(teamId, 'unlink');
+    await pages.post('/actions', {
+      one: `dismiss team:${teamId}`,
+      note: 'launch partner',
+      until: '2999-12-31',
+      confirmed: 'yes',
+    });
+    const rows = rowsOf((await pages.get(`/teams/${teamId}`)).html);
     expect(rows).toHaveLength(3);
     expect(rows[0]).toMatch(/dismiss by localhost .*until 2999-12-31.* “ launch partner ”/);
     expect(rows[1]).toMatch(/unlink by localhost Pro → no plan yet /);
@@ -153,33 +159,17 @@ describe('the comparison with Stripe', () => {
     const { happen, teamId } = await arrange();
     await happen(0, { status: 'active' });
     await happen(60, { status: 'canceled' }, 'missed');
-    const compared = await pages.post(`/teams/${teamId}/compare`);
-    expect(compared.html).toContain('data-comparison="out-of-sync"');
+    const compared = await press(teamId, 'compare');
+    expect(compared.html).toContain('data-result="out-of-sync"');
+    expect(compared.html).not.toContain('notice done');
     expect(compared.html).toContain('data-issue="out-of-sync"');
     expect(compared.text).toMatch(/Pro → no plan \(canceled\)/);
-    expect(compared.html).toContain(`action="/teams/${teamId}/repair"`);
     expect((await account.planOf(teamId))?.plan.subscriptionStatus).toBe('active');
 
-    const repaired = await pages.post(`/teams/${teamId}/repair`);
+    const repaired = await press(teamId, 'repair');
     expect(repaired.html).toContain('data-result="repaired"');
     expect((await account.planOf(teamId))?.plan.subscriptionStatus).toBe('canceled');
-
-    const again = await pages.post(`/teams/${teamId}/compare`);
-    expect(again.html).toContain('data-comparison="in-sync"');
-  });
-
-  test('says that Stripe does not know the customer', async () => {
-    const { teamId } = await arrange();
-    const { text } = await pages.post(`/teams/${teamId}/compare`);
-    expect(text).toContain(`Stripe does not know customer cus_${count}`);
-  });
-
-  test('is refused with a forged form token', async () => {
-    const { happen, teamId } = await arrange();
-    await happen(0, { status: 'active' }, 'missed');
-    const forged = await pages.post(`/teams/${teamId}/repair`, { csrf: 'forged' });
-    expect(forged.status).toBe(403);
-    expect((await account.planOf(teamId))?.plan.subscriptionStatus).toBe(null);
+    expect((await press(teamId, 'compare')).html).toContain('data-result="in-sync"');
   });
 });
 
@@ -189,8 +179,7 @@ describe("a team's customer", () => {
       teamId,
       customerId,
     ]);
-  const linkAgain = async (html: string) =>
-    await pages.post('/attention', fieldsOf(html, 'action', 'link'));
+  const linkAgain = async (html: string) => await pages.post('/actions', fieldsOf(html, 'link'));
 
   test('is unlinked, unless it has changed since, and linked again', async () => {
     const { deliver, teamId } = await arrange();
@@ -199,12 +188,12 @@ describe("a team's customer", () => {
     const path = `/teams/${teamId}`;
     const { html, text } = await pages.get(path);
     expect(text).toContain(`The team loses the customer ${customerId} and the plan`);
-    const fields = fieldsTo(html, `${path}/unlink`);
+    const fields = fieldsOf(html, `unlink team:${teamId}`);
     await setCustomer(teamId, 'cus_of_colleague');
-    const refused = await pages.post(`${path}/unlink`, fields);
+    const refused = await pages.post('/actions', fields);
     expect(refused.html).toContain('data-result="has-another-customer"');
     await setCustomer(teamId, customerId);
-    const unlinked = await pages.post(`${path}/unlink`, fields);
+    const unlinked = await pages.post('/actions', fields);
     expect(unlinked.html).toContain('data-result="unlinked"');
     expect(await account.planOf(teamId)).toMatchObject({
       customerId: null,
@@ -223,13 +212,13 @@ describe("a team's customer", () => {
     const other = { customerId, subscriptionId: 'sub_other', status: 'trialing' };
     await ingest([received(eventBody({ ...other, productId: 'prod_starter' }), Date.now())]);
     const path = `/teams/${teamId}`;
-    const form = fieldsTo((await pages.get(path)).html, `${path}/link`);
-    const fields = [...form, ['customer', customerId] as const];
+    const form = fieldsOf((await pages.get(path)).html, `link team:${teamId}`);
+    const fields = [...form, [`link team:${teamId}`, customerId] as const];
     await setCustomer(teamId, null);
-    const refused = await pages.post(`${path}/link`, fields);
+    const refused = await pages.post('/actions', fields);
     expect(refused.html).toContain('data-result="has-another-customer"');
     await setCustomer(teamId, former);
-    const replaced = await pages.post(`${path}/link`, fields);
+    const replaced = await pages.post('/actions', fields);
     expect(replaced.html).toContain('data-result="linked"');
     const plan = { providerSubscriptionId: 'sub_other' };
     expect(await account.planOf(teamId)).toMatchObject({ customerId, plan });
@@ -248,27 +237,22 @@ describe("a team's customer", () => {
     const { happen, teamId } = await arrange();
     await happen(0, { status: 'active' });
     await happen(60, { status: 'canceled' }, 'missed');
-    const path = `/teams/${teamId}`;
-    expect((await pages.post(`${path}/compare`)).html).toContain(`action="${path}/dismiss"`);
-    const dismissed = await pages.post(`${path}/dismiss`, { note: 'Partner deal', until: '' });
+    await press(teamId, 'compare');
+    const dismissed = await press(teamId, 'dismiss', { note: 'Partner deal', until: '' });
     expect(dismissed.text).toContain('Dismissed until it changes: Partner deal');
-    const repaired = await pages.post(`${path}/repair`);
-    expect(repaired.html).toContain('data-result="out-of-sync"');
+    expect(dismissed.html).not.toContain('value="repair team:');
+    const repair = { one: `repair team:${teamId}`, confirmed: 'yes', back: `/teams/${teamId}` };
+    expect((await pages.post('/actions', repair)).html).toContain('data-result="out-of-sync"');
     expect((await account.planOf(teamId))?.plan.subscriptionStatus).toBe('active');
-    const fields = fieldsTo(dismissed.html, `${path}/restore`);
-    await pages.post(`${path}/dismiss`, [...fields, ['note', 'Partner deal, by a colleague']]);
-    const refused = await pages.post(`${path}/restore`, fields);
+    const restore = fieldsOf(dismissed.html, `restore team:${teamId}`);
+    const again = [...restore.filter(([name]) => name !== 'one'), ['confirmed', 'yes']] as const;
+    await pages.post('/actions', [...again, ['one', `dismiss team:${teamId}`]]);
+    const refused = await pages.post('/actions', restore);
     expect(refused.html).toContain('data-result="dismissed-again"');
-    await pages.post(`${path}/restore`, fieldsTo(refused.html, `${path}/restore`));
-    await pages.post(`${path}/repair`);
+    await press(teamId, 'restore');
+    await press(teamId, 'repair');
     expect((await account.planOf(teamId))?.plan.subscriptionStatus).toBe('canceled');
   });
-});
-
-test.each(['repair', 'unlink'])('GET /teams/:id/%s redirects to the team', async (action) => {
-  const { teamId } = await arrange();
-  const { url, status } = await pages.get(`/teams/${teamId}/${action}`);
-  expect({ url, status }).toEqual({ url: `/teams/${teamId}`, status: 200 });
 });
 
 test('names and ids are escaped', async () => {
@@ -288,8 +272,6 @@ test('names and ids are escaped', async () => {
 test.each(['/teams/999999', '/teams/0', '/teams/x', '/teams/99999999999'])(
   '%s is not found',
   async (path) => {
-    const { status, text } = await pages.get(path);
-    expect(status).toBe(404);
-    expect(text).toContain('There is no team with this id.');
+    expect((await pages.get(path)).status).toBe(404);
   },
 );

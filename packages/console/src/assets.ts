@@ -17,8 +17,6 @@ const STYLES = [
   'forms',
   'lists',
   'charts',
-  'payload',
-  'keys',
   'print',
 ];
 
@@ -28,7 +26,7 @@ const CONTENT_TYPES = {
   'times.js': SCRIPT,
   'live.js': SCRIPT,
   'keys.js': SCRIPT,
-  'rows.js': SCRIPT,
+  'forms.js': SCRIPT,
   'htmx.js': SCRIPT,
 } as const;
 

@@ -137,7 +137,7 @@ function openPages(
  * ```ts
  * import { createServer } from 'node:http';
  * import { createConsole, toNodeListener } from 'instep-console';
- * import { openContext } from 'instep/operate';
+ * import { openContext } from 'instep-operate';
  *
  * const console = createConsole({
  *   instep: { operateContext: () => openContext() },

@@ -25,8 +25,6 @@ type PageProps = PropsWithChildren<{
   readonly heading?: Child;
   /** The current entry of the navigation. */
   readonly area: (typeof AREAS)[number]['name'] | null;
-  /** The text that was searched for, on the page of its results. */
-  readonly search?: string | undefined;
 }>;
 
 /**
@@ -58,7 +56,7 @@ const HTMX_CONFIG = JSON.stringify({
 });
 
 /** The frame of every page. */
-export function Page({ title, heading = title, area, search, children }: PageProps) {
+export function Page({ title, heading = title, area, children }: PageProps) {
   return (
     <>
       {raw('<!doctype html>')}
@@ -75,13 +73,13 @@ export function Page({ title, heading = title, area, search, children }: PagePro
           <script src={assetUrl('times.js')} defer />
           <script src={assetUrl('live.js')} defer />
           <script src={assetUrl('keys.js')} defer />
-          <script src={assetUrl('rows.js')} defer />
+          <script src={assetUrl('forms.js')} defer />
         </head>
         <body>
           <a class="skip" href="#main">
             Skip to content
           </a>
-          <Header area={area} search={search} />
+          <Header area={area} />
           <main id="main" tabindex={-1}>
             <div id="notice" role="alert" />
             <template id="unreachable">
@@ -92,14 +90,14 @@ export function Page({ title, heading = title, area, search, children }: PagePro
             <h1>{heading}</h1>
             {children}
           </main>
-          <KeyHelp />
+          {currentRequest().requester.kind !== 'visitor' && <KeyHelp />}
         </body>
       </html>
     </>
   );
 }
 
-function Header({ area, search }: Pick<PageProps, 'area' | 'search'>) {
+function Header({ area }: Pick<PageProps, 'area'>) {
   const { requester, nowMs } = currentRequest();
   const isVisitor = requester.kind === 'visitor';
   return (
@@ -121,7 +119,6 @@ function Header({ area, search }: Pick<PageProps, 'area' | 'search'>) {
               id="search"
               type="search"
               name="q"
-              value={search}
               maxlength={300}
               placeholder="Search"
               aria-label="Search people, events, customers, subscriptions and teams"
@@ -132,10 +129,7 @@ function Header({ area, search }: Pick<PageProps, 'area' | 'search'>) {
       )}
       {!isVisitor && (
         <p class="zones">
-          Times in <Zone />{' '}
-          <button id="keys" type="button" aria-keyshortcuts="?" hidden>
-            Keys
-          </button>
+          Times in <Zone />
         </p>
       )}
       {requester.kind === 'session' && (

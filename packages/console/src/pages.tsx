@@ -12,10 +12,11 @@ import { logActions, safeHeaders, smallBody, withinDeadline } from './middleware
 import { checksPage } from './overview/checks-page.tsx';
 import { overviewPage } from './overview/overview-page.tsx';
 import { answerProblem, createErrorHandler, notFound } from './problems.tsx';
+import { queryText } from './query-parameters.ts';
 import { reconcilePages } from './reconcile/reconcile-pages.tsx';
 import { ReconcileRun } from './reconcile/reconcile-run.ts';
 import { asVisitor, type ConsoleEnv } from './request-context.ts';
-import { searchPage } from './search/search-page.tsx';
+import { urlFound } from './teams/search.ts';
 import { teamPages } from './teams/team-pages.tsx';
 
 export type PagesOptions = OperateContext & {
@@ -46,7 +47,9 @@ export function createPages(options: PagesOptions): Pages {
   app.route('/actions', actionsPage(options));
   app.route('/teams', teamPages(options));
   app.route('/events', eventPages(options));
-  app.route('/search', searchPage(options));
+  app.get('/search', async ({ req, redirect }) =>
+    redirect(await urlFound(options, queryText(req.query('q'))), 303),
+  );
   app.route('/reconcile', reconcilePages(options, run));
   app.notFound((context) => answerProblem(context, notFound()));
   app.onError(createErrorHandler(logger));

@@ -33,13 +33,6 @@ export const badRequest = (message: string, options?: ErrorOptions) =>
 export const loginNeeded = () =>
   new PageProblem(401, 'Login required', 'Send OPS_TOKEN as a bearer token, or log in at /login.');
 
-export const formExpired = () =>
-  new PageProblem(
-    403,
-    'This form has expired',
-    'Nothing was changed. Go back, reload the page and send the form again.',
-  );
-
 const fromOtherSite = () =>
   new PageProblem(
     403,

@@ -34,3 +34,12 @@ export function urlWith(
   }
   return query.size === 0 ? path : `${path}?${query}`;
 }
+
+/** The path if it is one of ours, otherwise `/`, so that no link or form redirects to another site. */
+export function ownPath(wanted: unknown): string {
+  const here = 'http://here.invalid';
+  if (typeof wanted !== 'string' || !URL.canParse(wanted, here)) return '/';
+  const { origin, pathname, search } = new URL(wanted, here);
+  // A path that begins with two slashes names a host.
+  return origin === here && !pathname.startsWith('//') ? pathname + search : '/';
+}

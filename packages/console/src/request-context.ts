@@ -6,8 +6,6 @@ import type { ConsoleUser, Mode, OperateContext, Operator } from 'instep-operate
 type Requester = ConsoleUser & {
   /** A `visitor` has not logged in and sees nothing but the login. A `user` is one of the app that the console is mounted in. */
   readonly kind: 'visitor' | 'local' | 'session' | 'bearer' | 'user';
-  /** What the token of a form is bound to; `null`: a visit. */
-  readonly session: string | null;
 };
 
 export type ConsoleEnv = {
@@ -17,7 +15,6 @@ export type ConsoleEnv = {
   };
   Variables: {
     requester: Requester;
-    csrfToken: string;
     /** For links to Stripe's dashboard: the mode of the API key, or of the event that is shown. */
     mode: Mode | null;
     /** The time of the request. */
@@ -40,8 +37,7 @@ type Clock = Pick<OperateContext, 'keyMode' | 'now'>;
 /** Every request starts as a visitor's. */
 export function asVisitor({ keyMode, now }: Clock): MiddlewareHandler<ConsoleEnv> {
   return async (context, next) => {
-    context.set('requester', { kind: 'visitor', name: 'visitor', role: 'viewer', session: null });
-    context.set('csrfToken', '');
+    context.set('requester', { kind: 'visitor', name: 'visitor', role: 'viewer' });
     context.set('mode', keyMode);
     context.set('nowMs', now());
     await next();

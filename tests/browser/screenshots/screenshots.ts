@@ -26,7 +26,7 @@ const FONT = process.env.FONT;
 const MAX_BYTES = 200_000;
 
 const DESK = { width: 1_280, height: 800 };
-const EXTENTS = [1_440, 1_280, PHONE.width].map((width) => ({ width, height: 900 }));
+const EXTENTS = [1_440, 820, PHONE.width].map((width) => ({ width, height: 900 }));
 const SCHEMES = ['light', 'dark'] as const;
 const THEMES = isForDocs
   ? ([

@@ -5,7 +5,7 @@ import { atEndOfFile } from '../end-of-file.ts';
 import type { Database } from '../internals/database.ts';
 import { createContext, listenForOperators } from '../internals/operations.ts';
 import { API_KEY } from '../secrets/test-secrets.ts';
-import { csrfIn } from '../service/console-service.ts';
+import { fieldsOf } from './forms.ts';
 
 export type Shown = {
   readonly status: number;
@@ -21,8 +21,10 @@ type FormFields = Readonly<Record<string, string>> | readonly (readonly [string,
 export type ConsoleService = {
   readonly url: string;
   get(path: string): Promise<Shown>;
-  /** Sends a form with the token of a page. A field can occur more than once in a list. */
+  /** Sends a form. A field can occur more than once in a list. */
   post(path: string, fields?: FormFields): Promise<Shown>;
+  /** Presses the button with this value on a page, such as `repair team:7`, with what was entered in its form. */
+  press(path: string, value: string, entered?: FormFields): Promise<Shown>;
   /** The unprocessed response. */
   fetch(path: string, init?: RequestInit): Promise<Response>;
   /** Stops the server. */
@@ -59,33 +61,28 @@ export async function openConsole(
 
   const { url } = listener;
   const fetchPath: ConsoleService['fetch'] = (path, init) => fetch(new URL(path, url), init);
+  const post: ConsoleService['post'] = async (path, fields = {}) => {
+    const body = new URLSearchParams();
+    for (const [name, value] of entriesOf(fields)) body.append(name, value);
+    const headers = { origin: new URL(url).origin };
+    return shown(await fetchPath(path, { method: 'POST', body, headers }));
+  };
   return {
     url,
     fetch: fetchPath,
     stop: () => listener.close(1_000),
     closePages: () => app.close(),
     get: async (path) => shown(await fetchPath(path)),
-    async post(path, fields = {}) {
-      const page = await fetchPath('/reconcile');
-      const cookie = page.headers
-        .getSetCookie()
-        .map((one) => one.split(';')[0])
-        .join('; ');
-      const csrf = csrfIn(await page.text());
-      const body = new URLSearchParams({ csrf });
-      for (const [name, value] of entriesOf(fields)) {
-        if (name === 'csrf') body.set(name, value);
-        else body.append(name, value);
-      }
-      const headers = { cookie, origin: new URL(url).origin };
-      return shown(await fetchPath(path, { method: 'POST', body, headers }));
+    post,
+    async press(path, value, entered = {}) {
+      const { html } = await shown(await fetchPath(path));
+      return await post('/actions', [...fieldsOf(html, value), ...entriesOf(entered)]);
     },
   };
 }
 
-function entriesOf(fields: FormFields) {
-  return Symbol.iterator in fields ? [...fields] : Object.entries(fields);
-}
+const entriesOf = (fields: FormFields) =>
+  Symbol.iterator in fields ? [...fields] : Object.entries(fields);
 
 async function shown(response: Response): Promise<Shown> {
   const html = await response.text();

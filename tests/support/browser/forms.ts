@@ -1,21 +1,13 @@
 type Field = [name: string, value: string];
 
-/** The fields of the form on a page that has this button, as a browser sends them when it is pressed. */
-export function fieldsOf(html: string, name: string, value: string): Field[] {
-  const button = `<button type="submit" class="button quiet" name="${name}" value="${value}">`;
-  return [...hiddenFieldsOf(html, button), [name, value]];
-}
-
-/** The hidden fields of the form on a page that is sent to this path. */
-export function fieldsTo(html: string, path: string): Field[] {
-  return hiddenFieldsOf(html, `action="${path}"`);
-}
-
-function hiddenFieldsOf(html: string, part: string): Field[] {
+/** The fields of the form on a page that has a button with this value, as a browser sends them when it is pressed. */
+export function fieldsOf(html: string, value: string): Field[] {
   const forms = html.match(/<form method="post".*?<\/form>/gs) ?? [];
-  const form = forms.find((one) => one.includes(part));
-  if (form === undefined) throw new Error(`no form has ${part}`);
+  const button = new RegExp(`<button [^>]*name="([^"]*)" value="${value}"`);
+  const form = forms.find((one) => button.test(one)) ?? '';
+  const [, name] = button.exec(form) ?? [];
+  if (name === undefined) throw new Error(`no form has the button ${value}`);
   const inputs = [...form.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)"/g)];
   const fields = inputs.map(([, field = '', text = '']): Field => [field, text]);
-  return fields.filter(([field]) => field !== 'csrf');
+  return [...fields, [name, value]];
 }

@@ -1,7 +1,7 @@
 import { createLogger, type Exposition, type RunningServer } from 'instep';
-import type { NamedToken } from 'instep/operate';
 import { toNodeListener } from 'instep-console';
 import { createPages } from 'instep-console/src/pages.tsx';
+import type { NamedToken } from 'instep-operate';
 import { afterAll, beforeAll } from 'vitest';
 import type { Database } from '../internals/database.ts';
 import { createContext, createTokenCheck, listenForOperators } from '../internals/operations.ts';
@@ -111,14 +111,8 @@ export class Operator {
     });
   }
 
-  /** The token of the first form on the page. */
-  async csrfOn(path: string): Promise<string> {
-    return csrfIn(await (await this.get(path)).text());
-  }
-
   async logIn(token: string, next = '/'): Promise<Response> {
-    const csrf = await this.csrfOn('/login');
-    return await this.post('/login', { csrf, token, next });
+    return await this.post('/login', { token, next });
   }
 
   async #send(path: string, request: RequestInit): Promise<Response> {
@@ -135,9 +129,4 @@ export class Operator {
     }
     return response;
   }
-}
-
-/** The token in the first form of this page. */
-export function csrfIn(html: string): string {
-  return /name="csrf" value="([^"]+)"/.exec(html)?.[1] ?? '';
 }

@@ -9,8 +9,8 @@ import {
 import { LOGOUT_PATH } from '../page.tsx';
 import { loginNeeded, operatorsOnly } from '../problems.tsx';
 import { type ConsoleEnv, canAct } from '../request-context.ts';
-import { createCookieSessions, VISIT } from './cookie-sessions.ts';
-import { protectForms } from './form-protection.ts';
+import { createCookieSessions } from './cookie-sessions.ts';
+import { isReading, protectForms } from './form-protection.ts';
 import { holderOf, LOGIN_PATH, type LoginOptions, loginPages } from './login.tsx';
 
 /** Who has access. */
@@ -29,43 +29,29 @@ export function isConsoleUser({ name, role }: ConsoleUser): boolean {
   return typeof name === 'string' && NAME.test(name) && ROLES.includes(role);
 }
 
-type AccessOptions = Pick<OperateContext, 'now' | 'nonce' | 'logger' | 'formSecret'> & {
+type AccessOptions = Pick<OperateContext, 'now' | 'nonce' | 'logger'> & {
   readonly access: Access;
 };
 
 /** Guards every route that follows. */
-export function access({
-  access,
-  now,
-  nonce,
-  logger,
-  formSecret,
-}: AccessOptions): Hono<ConsoleEnv> {
+export function access({ access, now, nonce, logger }: AccessOptions): Hono<ConsoleEnv> {
   const app = new Hono<ConsoleEnv>();
-  const shared = { now, nonce };
-  const visits = createCookieSessions({
-    ...shared,
-    cookie: 'instep_visit',
-    secrets: new Map([[VISIT, formSecret]]),
-  });
-  const forms = protectForms({ secret: formSecret, visits });
-  if (access.kind === 'application') return app.use(asUser, onlyOperatorsAct, forms);
-  if (access.kind === 'local') return app.use(asLocal, forms);
+  if (access.kind === 'application') return app.use(asUser, onlyOperatorsAct, protectForms);
+  if (access.kind === 'local') return app.use(asLocal, protectForms);
   const { tokens, checkToken } = access;
   const sessions = createCookieSessions({
-    ...shared,
-    cookie: 'instep_operator',
+    ...{ now, nonce, cookie: 'instep_operator' },
     secrets: new Map(tokens.map(({ name, token }) => [name, token])),
   });
   const roles = new Map(tokens.map(({ name, role }) => [name, role]));
-  app.use(requireLogin({ checkToken, sessions, roles }), onlyOperatorsAct, forms);
+  app.use(requireLogin({ checkToken, sessions, roles }), onlyOperatorsAct, protectForms);
   return app.route('/', loginPages({ logger, checkToken, sessions }));
 }
 
 const asUser: MiddlewareHandler<ConsoleEnv> = async (context, next) => {
   const { user } = context.env;
   if (user === undefined) throw loginNeeded();
-  context.set('requester', { ...user, kind: 'user', session: user.name });
+  context.set('requester', { ...user, kind: 'user' });
   await next();
 };
 
@@ -74,13 +60,14 @@ const OF_EVERYONE = [LOGIN_PATH, LOGOUT_PATH];
 
 const onlyOperatorsAct: MiddlewareHandler<ConsoleEnv> = async (context, next) => {
   const { method, path } = context.req;
-  const isReading = ['GET', 'HEAD'].includes(method);
-  if (!isReading && !canAct(context.var) && !OF_EVERYONE.includes(path)) throw operatorsOnly();
+  if (!isReading(method) && !canAct(context.var) && !OF_EVERYONE.includes(path)) {
+    throw operatorsOnly();
+  }
   await next();
 };
 
 const asLocal: MiddlewareHandler<ConsoleEnv> = async (context, next) => {
-  context.set('requester', { kind: 'local', name: 'localhost', role: 'operator', session: null });
+  context.set('requester', { kind: 'local', name: 'localhost', role: 'operator' });
   await next();
 };
 
@@ -97,13 +84,13 @@ function requireLogin(options: LoginCheck): MiddlewareHandler<ConsoleEnv> {
     if (bearer !== null) {
       const holder = await holderOf(checkToken, bearer);
       if (holder === null) throw loginNeeded();
-      context.set('requester', { ...holder, kind: 'bearer', session: null });
+      context.set('requester', { ...holder, kind: 'bearer' });
       return await next();
     }
-    const found = await sessions.find(context);
-    const role = roles.get(found?.name ?? '');
-    if (found !== null && role !== undefined) {
-      context.set('requester', { name: found.name, role, kind: 'session', session: found.id });
+    const name = await sessions.find(context);
+    const role = roles.get(name ?? '');
+    if (name !== null && role !== undefined) {
+      context.set('requester', { name, role, kind: 'session' });
     } else if (context.req.path !== LOGIN_PATH) return askToLogIn(context);
     return await next();
   };

@@ -1,4 +1,4 @@
-import { createHmac, hkdfSync } from 'node:crypto';
+import { hkdfSync } from 'node:crypto';
 import type { Context } from 'hono';
 import { deleteCookie, getCookie, getSignedCookie, setSignedCookie } from 'hono/cookie';
 
@@ -13,15 +13,12 @@ type CookieSessionsOptions = {
 
 /** Sessions that only the browser stores: the holder's name, an id and an expiry, signed. */
 export type CookieSessions = {
-  /** `null` without a valid session. */
-  find(context: Context): Promise<{ readonly name: string; readonly id: string } | null>;
-  /** Starts a new session. Returns its id. @throws RangeError without a secret for this name */
-  begin(context: Context, name: string): Promise<string>;
+  /** The holder's name; `null` without a valid session. */
+  find(context: Context): Promise<string | null>;
+  /** Starts a new session. @throws RangeError without a secret for this name */
+  begin(context: Context, name: string): Promise<void>;
   end(context: Context): void;
 };
-
-/** The holder of a session without a login. */
-export const VISIT = 'visit';
 
 const LIFETIME_MS = 12 * 60 * 60 * 1_000;
 
@@ -34,21 +31,20 @@ export function createCookieSessions(options: CookieSessionsOptions): CookieSess
       const key = keys.get(name);
       if (key === undefined) return null;
       const value = await getSignedCookie(context, key, cookie);
-      const [, id, endsAtMs] = /^[\w-]+\.([\w-]{1,64})\.(\d{1,15})$/.exec(value || '') ?? [];
-      return id !== undefined && Number(endsAtMs) > now() ? { name, id } : null;
+      const [, endsAtMs] = /^[\w-]+\.[\w-]{1,64}\.(\d{1,15})$/.exec(value || '') ?? [];
+      return Number(endsAtMs) > now() ? name : null;
     },
     async begin(context, name) {
       const key = keys.get(name);
       if (key === undefined) throw new RangeError('no secret for this name');
-      const id = nonce();
-      await setSignedCookie(context, cookie, `${name}.${id}.${now() + LIFETIME_MS}`, key, {
+      const value = `${name}.${nonce()}.${now() + LIFETIME_MS}`;
+      await setSignedCookie(context, cookie, value, key, {
         httpOnly: true,
         // Sent with links from other sites, such as those of an alert, but not with their forms.
         sameSite: 'Lax',
         secure: isSecure(context),
         maxAge: LIFETIME_MS / 1_000,
       });
-      return id;
     },
     end(context) {
       deleteCookie(context, cookie);
@@ -57,12 +53,8 @@ export function createCookieSessions(options: CookieSessionsOptions): CookieSess
 }
 
 /** A key for each purpose, so that a signature made for one is worthless for another. */
-export function deriveKey(secret: string, purpose: string): Uint8Array<ArrayBuffer> {
+function deriveKey(secret: string, purpose: string): Uint8Array<ArrayBuffer> {
   return new Uint8Array(hkdfSync('sha256', secret, '', `instep operations ${purpose}`, 32));
-}
-
-export function sign(key: Uint8Array, text: string): string {
-  return createHmac('sha256', key).update(text).digest('base64url');
 }
 
 /**

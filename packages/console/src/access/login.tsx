@@ -3,6 +3,7 @@ import type { ConsoleUser, Logger, TokenVerdict } from 'instep-operate';
 import { Button, Field, PostForm } from '../components/form.tsx';
 import { LOGOUT_PATH, Page } from '../page.tsx';
 import { tooManyAttempts } from '../problems.tsx';
+import { ownPath } from '../query-parameters.ts';
 import type { ConsoleEnv } from '../request-context.ts';
 import type { CookieSessions } from './cookie-sessions.ts';
 
@@ -50,17 +51,6 @@ export function loginPages({ checkToken, sessions, logger }: LoginOptions): Hono
     return context.redirect(LOGIN_PATH, 303);
   });
   return app;
-}
-
-/**
- * The path if it is one of ours, otherwise `/`, so that a link to the login can't redirect to another site.
- */
-function ownPath(wanted: unknown): string {
-  const here = 'http://here.invalid';
-  if (typeof wanted !== 'string' || !URL.canParse(wanted, here)) return '/';
-  const { origin, pathname, search } = new URL(wanted, here);
-  // A path that begins with two slashes names a host.
-  return origin === here && !pathname.startsWith('//') ? pathname + search : '/';
 }
 
 function LoginPage({ next, error }: { readonly next: string; readonly error?: string }) {

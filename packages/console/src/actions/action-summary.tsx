@@ -1,8 +1,6 @@
 import {
-  type Action,
   type ActionChange,
   type ActionRequest,
-  type ApplicationId,
   findActions,
   type OperateContext,
   parseSubject,
@@ -10,11 +8,11 @@ import {
   subjectText,
 } from 'instep-operate';
 import { Badge, type Tone } from '../components/badges.tsx';
-import { Button, PostForm } from '../components/form.tsx';
-import { UntrustedText } from '../components/text.tsx';
-import { ExpectedFields, LINK_FIELD } from '../links/issue-links.tsx';
+import { Button } from '../components/form.tsx';
+import { capitalized, UntrustedText } from '../components/text.tsx';
+import { SubjectLink } from '../links/subject-links.tsx';
 import { queryText } from '../query-parameters.ts';
-import { SubjectLink } from './subject-link.tsx';
+import { ActionForm, ExpectedFields, ROW_FIELDS } from './action-form.tsx';
 import { BUTTONS, resultText } from './words.ts';
 
 /** More than a form can choose. */
@@ -47,6 +45,7 @@ function planText(plan: ActionChange['after']): string {
 
 /** What became of an action. */
 export function stateWord({ isDone, result }: RecordedAction): keyof typeof TONES {
+  if (result.code === 'out-of-sync') return 'out of sync';
   if (isDone) return 'done';
   if (result.code === 'does-not-apply') return 'nothing to do';
   return result.code === 'begun' ? 'not finished' : 'failed';
@@ -55,6 +54,7 @@ export function stateWord({ isDone, result }: RecordedAction): keyof typeof TONE
 const TONES = {
   done: 'good',
   'nothing to do': 'quiet',
+  'out of sync': 'bad',
   'not finished': 'bad',
   failed: 'bad',
 } as const satisfies Readonly<Record<string, Tone>>;
@@ -66,26 +66,27 @@ export function StateBadge({ action }: { readonly action: RecordedAction }) {
 
 type ActionSummaryProps = {
   readonly actions: readonly RecordedAction[];
-  /** The team on whose page they are shown. */
-  readonly teamId?: ApplicationId | undefined;
+  /** The page that shows them. */
+  readonly back: string;
 };
 
 /** The results of the last form, if one was sent: how many rows succeeded, then each row, failures first. */
-export function ActionSummary({ actions, teamId }: ActionSummaryProps) {
-  if (actions.length === 0) return null;
-  const done = actions.filter(({ isDone }) => isDone);
-  const others = actions.filter(({ isDone }) => !isDone);
-  const failed = others.filter(({ result }) => result.code !== 'does-not-apply');
+export function ActionSummary({ actions, back }: ActionSummaryProps) {
+  const [first] = actions;
+  if (first === undefined) return null;
+  const wordOf = (action: RecordedAction) => TONES[stateWord(action)];
+  const done = actions.filter((action) => wordOf(action) === 'good');
+  const others = actions.filter((action) => wordOf(action) !== 'good');
+  const failed = others.filter((action) => wordOf(action) === 'bad').length;
   const isOne = actions.length === 1;
-  const isGood = others.length === 0 || (failed.length === 0 && !isOne);
-  const all =
-    failed.length === 0 ? `${done.length} done` : `${failed.length} of ${actions.length} failed`;
+  const isGood = others.length === 0 || (failed === 0 && !isOne);
+  const all = failed === 0 ? `${done.length} done` : `${failed} of ${actions.length} failed`;
   return (
     <div
       class={`notice ${isGood ? 'done' : 'error'}`}
       role={isGood || !isOne ? 'status' : undefined}
     >
-      <strong>{isOne ? (isGood ? 'Done' : 'Failed') : all}</strong>
+      <strong>{isOne ? capitalized(stateWord(first)) : all}</strong>
       <ul>
         {[...others, ...done].map((action) => (
           <li data-result={action.result.code}>
@@ -94,48 +95,44 @@ export function ActionSummary({ actions, teamId }: ActionSummaryProps) {
           </li>
         ))}
       </ul>
-      <ReverseForms {...{ actions, teamId }} />
+      <ReverseForms {...{ actions, back }} />
     </div>
   );
 }
 
 /** A button for each action that reverses some of these. Its form has what the rows must still be like. */
-export function ReverseForms({ actions, teamId }: ActionSummaryProps) {
+export function ReverseForms({ actions, back }: ActionSummaryProps) {
   const reversing = actions.flatMap(({ reverse }) => reverse ?? []);
   const names = new Set(reversing.map(({ action }) => action));
   return [...names].map((name) => {
     const rows = reversing.filter(({ action }) => action === name);
     return (
-      <PostForm action="/attention">
-        {teamId !== undefined && <input type="hidden" name="team" value={String(teamId)} />}
+      <ActionForm back={back} isConfirmed>
         {rows.map((request) => (
           <ReverseFields request={request} />
         ))}
         <Button name="action" value={name}>
-          {REVERSING[name] ?? BUTTONS[name]}
+          {name === 'link' ? 'Link again' : BUTTONS[name]}
           {rows.length > 1 && ` ${rows.length}`}
         </Button>
-      </PostForm>
+      </ActionForm>
     );
   });
 }
 
 function ReverseFields({ request }: { readonly request: ActionRequest }) {
   const subject = subjectText(request.subject);
+  const expected = {
+    customerId: 'expectedCustomerId' in request ? request.expectedCustomerId : null,
+    dismissalId: 'expectedDismissalId' in request ? request.expectedDismissalId : null,
+  };
   return (
     <>
       <input type="hidden" name="row" value={subject} />
       {'linkTo' in request && (
-        <input type="hidden" name={LINK_FIELD + subject} value={request.linkTo} />
+        <input type="hidden" name={ROW_FIELDS.link + subject} value={request.linkTo} />
       )}
-      <ExpectedFields subject={subject} {...expectedBy(request)} />
+      <ExpectedFields {...{ subject, expected }} />
     </>
   );
 }
-
-const expectedBy = (request: ActionRequest) => ({
-  customerId: 'expectedCustomerId' in request ? request.expectedCustomerId : null,
-  dismissalId: 'expectedDismissalId' in request ? request.expectedDismissalId : null,
-});
-
-const REVERSING: Readonly<Partial<Record<Action, string>>> = { link: 'Link again' };

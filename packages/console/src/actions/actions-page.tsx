@@ -1,18 +1,25 @@
 import { Hono } from 'hono';
-import { findActions, type OperateContext, type RecordedAction } from 'instep-operate';
-import { ExportLink } from '../components/export-link.tsx';
+import {
+  findActions,
+  type OperateContext,
+  perform,
+  type RecordedAction,
+  SUBJECT_ISSUES,
+} from 'instep-operate';
 import { FilterForm } from '../components/filter-form.tsx';
 import { Field } from '../components/form.tsx';
-import { ListEnd, readStart } from '../components/pager.tsx';
+import { List, readStart } from '../components/list.tsx';
 import { Notice } from '../components/panels.tsx';
 import { Table } from '../components/table.tsx';
 import { OptionalText, Time, UntrustedText } from '../components/text.tsx';
 import { type Columns, exportedTime, exportList } from '../export.ts';
+import { SubjectLink } from '../links/subject-links.tsx';
 import { Page } from '../page.tsx';
-import { queryNumber, queryText, urlWith } from '../query-parameters.ts';
-import type { ConsoleEnv } from '../request-context.ts';
+import { ownPath, queryNumber, queryText, urlWith } from '../query-parameters.ts';
+import { type ConsoleEnv, operatorOf } from '../request-context.ts';
 import { ReverseForms, recordedText, StateBadge } from './action-summary.tsx';
-import { SubjectLink } from './subject-link.tsx';
+import { QuestionPage, readQuestion } from './question.tsx';
+import { readSelection, readTexts, textParameters } from './selection.ts';
 
 const LIMIT = 50;
 
@@ -25,51 +32,59 @@ const COLUMNS = [
   'Note',
 ] as const;
 
-/** `/actions`: what operators did, newest first. */
-export function actionsPage(options: OperateContext): Hono<ConsoleEnv> {
+/** `/actions`: what operators did, newest first. All forms that act are sent here. */
+export function actionsPage(services: OperateContext): Hono<ConsoleEnv> {
   const app = new Hono<ConsoleEnv>();
 
   app.get('/', async (context) => {
     const { req, render } = context;
     const operator = queryText(req.query('operator'));
     const filter = { operator: operator || undefined };
-    const file = exportList(context, options, {
+    const file = exportList(context, services, {
       name: 'actions',
       columns: EXPORTED,
       rows: (reading) => findActions(reading, filter).all(),
     });
     if (file !== null) return file;
     const start = readStart((name) => queryNumber(req.query(name)));
-    const { actions, ...ends } = await findActions(options, filter).page({ start, limit: LIMIT });
+    const { actions, ...ends } = await findActions(services, filter).page({ start, limit: LIMIT });
+    const isAll = start === null && operator === '';
     return render(
       <Page title="What operators did" area="Attention">
         <p>The actions of the last year, in this console, in your app and with commands.</p>
-        <FilterForm
-          label="Actions"
-          path="/actions"
-          fields={{ operator }}
-          inputs={<Field label="Operator" name="operator" type="search" value={operator} />}
-        />
-        {actions.length > 0 ? (
-          <>
-            <ExportLink url={actionsUrl(operator)} />
-            <Table label="Actions" columns={COLUMNS} rows={actions.map(actionCells)} />
-          </>
-        ) : (
-          <Notice
-            kind="empty"
-            title={start === null && operator === '' ? 'No actions yet' : 'No actions found'}
-          />
-        )}
-        <ListEnd
+        <FilterForm label="Actions" path="/actions" fields={{ operator }}>
+          <Field label="Operator" name="operator" type="search" value={operator} />
+        </FilterForm>
+        <List
           {...{ ...ends, start }}
           isEmpty={actions.length === 0}
           urlOf={(from) => actionsUrl(operator, from)}
           first="Newest"
-          searched={null}
-        />
+          empty={<Notice kind="empty" title={isAll ? 'No actions yet' : 'No actions found'} />}
+        >
+          <Table label="Actions" columns={COLUMNS} rows={actions.map(actionCells)} />
+        </List>
       </Page>,
     );
+  });
+
+  app.post('/', async (context) => {
+    const form = await context.req.formData();
+    const selection = readSelection(form);
+    const back = ownPath(form.get('back'));
+    if (form.get('confirmed') === null) {
+      const code = SUBJECT_ISSUES.find((one) => one === form.get('issue')) ?? null;
+      const question = await readQuestion(services, selection, code);
+      if (question !== null) return context.render(<QuestionPage {...{ form, question, back }} />);
+    }
+    const { requests, ...why } = selection;
+    const { callId, results } = await perform(services, operatorOf(context.var), requests, why);
+    const texts = readTexts(form);
+    for (const { subject, isDone } of results) {
+      if (isDone) texts.delete(subject);
+    }
+    const shown = new URLSearchParams({ done: callId, ...textParameters(texts) });
+    return context.redirect(`${back}${back.includes('?') ? '&' : '?'}${shown}`, 303);
   });
 
   return app;
@@ -93,7 +108,7 @@ function actionCells(recorded: RecordedAction) {
     <>
       {!isDone && <StateBadge action={recorded} />}{' '}
       <UntrustedText text={recordedText(recorded)} maxLength={400} />
-      <ReverseForms actions={[recorded]} />
+      <ReverseForms actions={[recorded]} back="/actions" />
     </>,
     <OptionalText text={note} maxLength={500} />,
   ];

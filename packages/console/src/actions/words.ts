@@ -60,7 +60,8 @@ export function resultText(kind: Subject['kind'] | null, result: ActionResult): 
     case 'unlinked':
       return `Unlinked from ${result.customerId}. Its plan was taken away.`;
     case 'no-such-team':
-      if (result.text === '') return 'Enter the id or the name of the team to link.';
+      if (result.text === '')
+        return 'Enter the id, the name or an email address of the team to link.';
       return kind === 'team'
         ? 'The team no longer exists.'
         : `There is no team ${quoted(result.text)}.`;
@@ -83,11 +84,10 @@ export function resultText(kind: Subject['kind'] | null, result: ActionResult): 
     case 'in-sync':
       return 'The team is in sync with Stripe.';
     case 'out-of-sync':
-      return REASONS[result.cause] === REASONS['plan refused']
-        ? REASONS['plan refused']
-        : result.isDismissed === true
-          ? 'An operator has dismissed this difference, so no repair changes it. Restore it first.'
-          : 'The team is out of sync with Stripe. Repair it.';
+      if (result.isDismissed === true) {
+        return 'An operator has dismissed this difference, so no repair changes it. Restore it first.';
+      }
+      return `The team is out of sync with Stripe. ${REASONS[result.cause]}`;
     case 'repaired':
       return 'The team was repaired.';
     case 'unknown-customer':

@@ -1,53 +1,41 @@
+// For the keyboard: rows, the search, and the help for keys.
+const help = document.querySelector('.keys');
+const single = document.querySelector('#single-keys');
+
 // A device without a mouse usually has no keyboard either.
-const searchBox = document.querySelector('#search');
-if (searchBox !== null && matchMedia('(hover: hover)').matches) searchBox.placeholder += ' ( / )';
+if (help !== null && matchMedia('(hover: hover)').matches) {
+  help.hidden = false;
+  single.checked = localStorage.getItem('single-keys') !== 'off';
+  single.addEventListener('change', () =>
+    localStorage.setItem('single-keys', single.checked ? 'on' : 'off'),
+  );
+  document.querySelector('#search').placeholder += ' ( / )';
+}
 
-// In a row with a field, the Enter key presses the row's button.
+const rowOf = (element) => element?.closest('main tbody tr') ?? null;
+
+function moveRow(step) {
+  const rows = [...document.querySelectorAll('main tbody tr')];
+  const index = rows.indexOf(rowOf(document.activeElement));
+  const row = index < 0 ? rows[0] : rows[index + step];
+  if (row === undefined) return;
+  row.tabIndex = -1;
+  row.focus();
+}
+
+const KEYS = {
+  j: () => moveRow(1),
+  k: () => moveRow(-1),
+  x: (row) => row?.querySelector('[type="checkbox"]')?.click(),
+  '/': () => document.querySelector('#search').focus(),
+};
+
 document.addEventListener('keydown', (event) => {
-  if (event.key !== 'Enter' || event.isComposing) return;
-  if (!event.target.matches('td input[type="text"]')) return;
+  const { key, target, ctrlKey, metaKey, altKey } = event;
+  if (event.isComposing || event.defaultPrevented || ctrlKey || metaKey || altKey) return;
+  if (target.closest('input:not([type="checkbox"]), select, textarea') !== null) return;
+  if (key === 'Enter' && target.matches('tr')) target.querySelector('a[href]')?.click();
+  if (single?.checked !== true || !Object.hasOwn(KEYS, key)) return;
   event.preventDefault();
-  event.target.closest('tr').querySelector('[name="one"]').click();
+  KEYS[key](rowOf(target));
 });
-
-// A button for several rows needs a selected one that it applies to.
-function updateToolbar() {
-  for (const button of document.querySelectorAll('.toolbar [name="action"]')) {
-    const row = `td > :checked[data-actions~="${button.value}"]`;
-    button.disabled = document.querySelector(row) === null;
-  }
-}
-document.addEventListener('change', updateToolbar);
-addEventListener('pageshow', updateToolbar);
-
-// A form that changes something is sent once, and shows that it is on its way.
-document.addEventListener('submit', (event) => {
-  const { target: form, submitter } = event;
-  if (form.method !== 'post') return;
-  if (form.classList.contains('sending')) event.preventDefault();
-  form.classList.add('sending');
-  submitter?.setAttribute('aria-busy', 'true');
-});
-
-// Back in the history, the form can be sent again.
-addEventListener('pageshow', () => {
-  for (const form of document.querySelectorAll('.sending')) form.classList.remove('sending');
-  for (const button of document.querySelectorAll('[aria-busy]'))
-    button.removeAttribute('aria-busy');
-});
-
-// Copy buttons need a secure context and this script.
-if (navigator.clipboard !== undefined) {
-  const COPY = '[data-copy], [data-copy-from]';
-  for (const button of document.querySelectorAll(COPY)) button.hidden = false;
-
-  document.addEventListener('click', async ({ target }) => {
-    const button = target.closest(COPY);
-    if (button === null) return;
-    const { copy, copyFrom } = button.dataset;
-    // What a link downloads
-    const text = copy ?? (await (await fetch(document.getElementById(copyFrom).href)).text());
-    await navigator.clipboard.writeText(text);
-    button.textContent = 'Copied';
-  });
-}

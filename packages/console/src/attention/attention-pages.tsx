@@ -5,35 +5,30 @@ import {
   findIssues,
   type IssueCounts,
   type OperateContext,
-  perform,
   SUBJECT_ISSUES,
   type SubjectIssueCode,
 } from 'instep-operate';
+import { ActionForm } from '../actions/action-form.tsx';
 import { ActionSummary, actionsOf } from '../actions/action-summary.tsx';
+import { MAX_CHOSEN, readTexts } from '../actions/selection.ts';
 import { BUTTONS } from '../actions/words.ts';
-import { ExportLink } from '../components/export-link.tsx';
-import { Button, PostForm } from '../components/form.tsx';
+import { Button } from '../components/form.tsx';
+import { ExportLink } from '../components/list.tsx';
 import { Notice } from '../components/panels.tsx';
 import { capitalized } from '../components/text.tsx';
 import { exportList } from '../export.ts';
-import { ISSUE_NAMES, issueCountText, issuesUrl } from '../links/issue-links.tsx';
-import { teamUrl } from '../links/team-links.tsx';
+import { ISSUE_NAMES, issueCountText, issuesUrl } from '../links/issue-links.ts';
 import { Page } from '../page.tsx';
-import { badRequest } from '../problems.tsx';
-import { queryText } from '../query-parameters.ts';
-import { type ConsoleEnv, canAct, operatorOf } from '../request-context.ts';
+import { canAct } from '../request-context.ts';
 import { EXPORTED_ISSUE } from './export-issues.ts';
 import { IssueTable, type IssueTableProps } from './issue-table.tsx';
-import { RepairQuestionPage, readRepairQuestion } from './repair-question.tsx';
-import { MAX_CHOSEN, readSelection, readTexts, textParameters } from './selection.ts';
 
 /** `/attention`: everything that is wrong with single teams, customers and events, and its remedy. */
-export function attentionPages(services: OperateContext): Hono<ConsoleEnv> {
-  const app = new Hono<ConsoleEnv>();
-
-  app.get('/', async (context) => {
+export function attentionPages(services: OperateContext): Hono {
+  return new Hono().get('/', async (context) => {
     const { req, render } = context;
-    const code = codeNamed(req.query('issue'));
+    const issue = req.query('issue');
+    const code = SUBJECT_ISSUES.find((one) => one === issue) ?? null;
     const file = exportList(context, services, {
       name: 'attention',
       columns: EXPORTED_ISSUE,
@@ -50,7 +45,7 @@ export function attentionPages(services: OperateContext): Hono<ConsoleEnv> {
     const failures = new Map(acted.flatMap((one) => (one.isDone ? [] : [[one.subject, one]])));
     return render(
       <Page title="Needs attention" area="Attention">
-        <ActionSummary actions={acted} />
+        <ActionSummary actions={acted} back={issuesUrl(code)} />
         <Codes counts={counts} current={code} />
         {first.issues.length === 0 ? (
           <NoIssues isFiltered={code !== null} />
@@ -66,39 +61,7 @@ export function attentionPages(services: OperateContext): Hono<ConsoleEnv> {
       </Page>,
     );
   });
-
-  app.post('/', async (context) => {
-    const { req } = context;
-    const form = await req.formData();
-    const selection = readSelection(form);
-    if (selection === null) {
-      throw badRequest('No row was selected. Go back, select rows, and choose what to do.');
-    }
-    const { requests, note, until } = selection;
-    if (requests.length > MAX_CHOSEN) {
-      throw badRequest(`At most ${MAX_CHOSEN} rows can be chosen at once. Nothing was changed.`);
-    }
-    const operator = operatorOf(context.var);
-    const code = codeNamed(form.get('issue'));
-    if (form.get('confirmed') === null) {
-      const question = await readRepairQuestion(services, selection, code);
-      if (question !== null) return context.render(<RepairQuestionPage {...{ form, question }} />);
-    }
-    const { callId, results } = await perform(services, operator, requests, { note, until });
-    const teamId = queryText(form.get('team'));
-    if (teamId !== '') return context.redirect(`${teamUrl(teamId)}?done=${callId}`, 303);
-    const texts = readTexts(form);
-    for (const { subject, isDone } of results) {
-      if (isDone) texts.delete(subject);
-    }
-    const shown = { done: callId, ...textParameters(texts) };
-    return context.redirect(issuesUrl(code, shown), 303);
-  });
-
-  return app;
 }
-
-const codeNamed = (text: unknown) => SUBJECT_ISSUES.find((code) => code === text) ?? null;
 
 type CodesProps = { readonly counts: IssueCounts; readonly current: SubjectIssueCode | null };
 
@@ -153,7 +116,7 @@ function IssueForm({ first: { issues, isMore }, code, ...rows }: IssueFormProps)
   );
   if (!canAct()) return table;
   return (
-    <PostForm action="/attention">
+    <ActionForm back={issuesUrl(code)}>
       <input type="hidden" name="issue" value={code ?? ''} />
       {/* The Enter key presses a form's first button. In a row, a script presses the row's button. */}
       <button type="submit" hidden disabled />
@@ -164,32 +127,12 @@ function IssueForm({ first: { issues, isMore }, code, ...rows }: IssueFormProps)
         </a>
         <span class="row-count" />
         {actions.map((action) => (
-          <div>
-            {action === 'dismiss' && (
-              <>
-                <input
-                  type="text"
-                  name="note"
-                  maxlength={500}
-                  placeholder="Note"
-                  aria-label="Note for dismissing"
-                />{' '}
-                <label>
-                  until <input type="date" name="until" aria-label="Dismiss until" />
-                </label>
-              </>
-            )}
-            <Button name="action" value={action}>
-              {BUTTONS[action]}
-            </Button>
-          </div>
+          <Button name="action" value={action}>
+            {BUTTONS[action]}
+          </Button>
         ))}
       </div>
-      <p class="quiet">
-        The buttons apply to the selected rows. Dismiss hides a row until it changes or until the
-        end of a day, and no repair changes its team meanwhile. The events of a dismissed customer
-        are deleted after 30 days. The action and its note stay in the record below for a year.
-      </p>
-    </PostForm>
+      <p class="quiet">The buttons apply to the selected rows.</p>
+    </ActionForm>
   );
 }

@@ -9,22 +9,21 @@ import {
   type OpenIssue,
   type RecordedAction,
   type Severity,
-  SUBJECT_ISSUES,
   subjectText,
   subscriptionOf,
 } from 'instep-operate';
+import { ExpectedFields, ROW_FIELDS } from '../actions/action-form.tsx';
 import { recordedText } from '../actions/action-summary.tsx';
 import { BUTTONS, causeText } from '../actions/words.ts';
 import { Badge, StatusBadge, type Tone } from '../components/badges.tsx';
 import { Button } from '../components/form.tsx';
-import { Id } from '../components/id.tsx';
+import { Id, stripeUrl } from '../components/id.tsx';
 import { Changes, differingFields } from '../components/plan-step.tsx';
-import { stripeUrl } from '../components/stripe-id.tsx';
 import { Table } from '../components/table.tsx';
 import { OptionalText, plainText, Time, UntrustedText } from '../components/text.tsx';
 import { CustomerLink, EventLink, ReasonText } from '../links/event-links.tsx';
-import { CHOOSE_FIELD, ExpectedFields, ISSUE_NAMES, LINK_FIELD } from '../links/issue-links.tsx';
-import { TeamLink, teamName } from '../links/team-links.tsx';
+import { ISSUE_NAMES } from '../links/issue-links.ts';
+import { TeamLink, teamName } from '../links/subject-links.tsx';
 import { canAct } from '../request-context.ts';
 
 export const TONES: Readonly<Record<Severity, Tone>> = {
@@ -50,22 +49,16 @@ export type IssueTableProps = {
   readonly failures: ReadonlyMap<string, RecordedAction>;
 };
 
-/** The rows of the list by their issue. The surrounding form sends those that are selected, and viewers have none. */
+/** The rows of the list. The surrounding form sends those that are selected, and viewers have none. */
 export function IssueTable({ issues, ...state }: IssueTableProps) {
   const [first, last] = canAct() ? [0, COLUMNS.length] : [1, -1];
-  const groups = SUBJECT_ISSUES.flatMap((code) => {
-    const found = issues.filter((issue) => issue.code === code);
-    const [any] = found;
-    if (any === undefined) return [];
-    return {
-      heading: <Badge tone={TONES[any.severity]}>{ISSUE_NAMES[code]}</Badge>,
-      rows: found.map((issue) =>
-        issueCells(issue, issues.indexOf(issue), state).slice(first, last),
-      ),
-    };
-  });
-  const columns = COLUMNS.slice(first, last);
-  return <Table label="Issues" {...{ columns, groups }} />;
+  return (
+    <Table
+      label="Issues"
+      columns={COLUMNS.slice(first, last)}
+      rows={issues.map((issue, index) => issueCells(issue, index, state).slice(first, last))}
+    />
+  );
 }
 
 type RowState = Omit<IssueTableProps, 'issues'>;
@@ -76,11 +69,9 @@ function issueCells(
   { areSelected, texts, failures }: RowState,
 ): Child[] {
   const subject = subjectText(issue.subject);
-  const input = {
-    id: `row-${index}`,
-    text: texts.get(subject),
-    failure: failures.get(subject),
-  };
+  const { dismissalId } = issue;
+  const customerId = issue.subject.kind === 'team' ? issue.customerId : null;
+  const failure = failures.get(subject);
   return [
     <>
       <input
@@ -91,16 +82,14 @@ function issueCells(
         data-actions={issue.remedies.join(' ')}
         aria-label={`Row of ${plainText(subject)}`}
       />
-      <ExpectedFields
-        subject={subject}
-        customerId={issue.subject.kind === 'team' ? issue.customerId : null}
-        dismissalId={issue.dismissalId}
-      />
+      <ExpectedFields subject={subject} expected={{ customerId, dismissalId }} />
     </>,
     <Who issue={issue} />,
     <Time ms={issue.sinceMs} format="age" />,
-    <Why issue={issue} />,
-    <Resolution issue={issue} subject={subject} {...input} />,
+    <>
+      <Badge tone={TONES[issue.severity]}>{ISSUE_NAMES[issue.code]}</Badge> <Why issue={issue} />
+    </>,
+    <Resolution {...{ issue, subject, failure }} id={`row-${index}`} text={texts.get(subject)} />,
   ];
 }
 
@@ -285,10 +274,10 @@ function Resolution({ issue, subject, id, text, failure }: ResolutionProps) {
       {action === 'link' && (
         <input
           type="text"
-          name={`${LINK_FIELD}${subject}`}
+          name={ROW_FIELDS.link + subject}
           value={text ?? suggestedIdOf(issue)}
           maxlength={200}
-          placeholder={isOfTeam ? 'Customer id (cus_…)' : 'Team id or name'}
+          placeholder={isOfTeam ? 'Customer id (cus_…)' : 'Team id, name or email'}
           aria-label={`${isOfTeam ? 'Customer' : 'Team'} for ${plainText(subject)}`}
           autocomplete="off"
           aria-describedby={isNotLinked ? `${id}-error` : undefined}
@@ -314,7 +303,7 @@ function Resolution({ issue, subject, id, text, failure }: ResolutionProps) {
       )}
       {failure?.result.code === 'several-teams' &&
         failure.result.candidates.map(({ id, name, planName }) => (
-          <Button name={`${CHOOSE_FIELD}${subject}`} value={String(id)}>
+          <Button name={ROW_FIELDS.choose + subject} value={String(id)}>
             <span>
               Link to <UntrustedText text={teamName({ id, name })} maxLength={40} /> (team {id},{' '}
               <OptionalText text={planName} fallback="no plan" />)

@@ -50,6 +50,7 @@ export function StatusBadge({ status, isDue = false }: StatusBadgeProps) {
     // Unpaid is the only status that clears a plan and can still end well.
     <Badge tone={isDue || status === 'unpaid' ? 'warning' : EFFECT_TONES[effectOf(status)]}>
       <UntrustedText text={status} maxLength={40} />
+      {isDue && status !== 'unpaid' && ', payment due'}
     </Badge>
   );
 }

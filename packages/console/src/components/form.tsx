@@ -1,9 +1,6 @@
 import type { Child, PropsWithChildren } from 'hono/jsx';
-import { canAct, currentRequest } from '../request-context.ts';
+import { canAct } from '../request-context.ts';
 import { Zone } from './text.tsx';
-
-/** The name of the field that proves that a form is one of ours. */
-export const CSRF_FIELD = 'csrf';
 
 type PostFormProps = PropsWithChildren<{
   readonly action: string;
@@ -12,12 +9,11 @@ type PostFormProps = PropsWithChildren<{
   readonly isForEveryone?: boolean;
 }>;
 
-/** A form that changes something. It carries the token without which it is refused. */
+/** A form that changes something. */
 export function PostForm({ children, isForEveryone = false, ...rest }: PostFormProps) {
   if (!isForEveryone && !canAct()) return null;
   return (
     <form method="post" {...rest}>
-      <input type="hidden" name={CSRF_FIELD} value={currentRequest().csrfToken} />
       {children}
     </form>
   );
@@ -40,7 +36,7 @@ export function Button({ kind = 'quiet', children, ...rest }: ButtonProps) {
   );
 }
 
-type FieldProps = {
+export type FieldProps = {
   readonly label: Child;
   readonly name: string;
   /** Where several forms of a page have a field with this name. */
@@ -100,19 +96,20 @@ export function TimeField({ label, ms, ...rest }: TimeFieldProps) {
   return <Field type="datetime-local" label={zoned} value={value} autocomplete="off" {...rest} />;
 }
 
-type SelectProps = {
+type SelectProps<Option extends string> = {
   readonly label: string;
   readonly name: string;
   /** The label of the empty choice. */
   readonly any: string;
-  readonly options: readonly string[];
+  readonly options: readonly Option[];
   /** What is shown for an option; the option itself by default. */
-  readonly textOf?: (option: string) => string;
+  readonly textOf?: (option: Option) => string;
   readonly value: string;
 };
 
 /** A choice among a few values, or none of them. */
-export function Select({ label, name, any, options, textOf, value }: SelectProps) {
+export function Select<Option extends string>(props: SelectProps<Option>) {
+  const { label, name, any, options, textOf, value } = props;
   const id = `field-${name}`;
   return (
     <div class="field">

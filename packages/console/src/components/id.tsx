@@ -1,4 +1,5 @@
-import { MAX_TOOLTIP_LENGTH } from './text.tsx';
+import { currentRequest } from '../request-context.ts';
+import { MAX_TOOLTIP_LENGTH, UntrustedText } from './text.tsx';
 
 const SHORT_ID_LENGTH = 20;
 
@@ -34,5 +35,36 @@ export function IdLink({ href, id }: IdLinkProps) {
     <a href={href} aria-label={id.slice(0, 100).toWellFormed()}>
       <Id text={id} />
     </a>
+  );
+}
+
+const PATHS: Readonly<Record<string, string>> = {
+  cus: 'customers',
+  sub: 'subscriptions',
+  prod: 'products',
+  evt: 'events',
+};
+
+/** The page of Stripe's dashboard about an id; `null`: it has none. */
+export function stripeUrl(id: string | null): string | null {
+  const [, prefix = ''] = /^([a-z]+)_\w{1,250}$/.exec(id ?? '') ?? [];
+  const path = PATHS[prefix];
+  const mode = currentRequest().mode === 'live' ? '' : '/test';
+  return path === undefined ? null : `https://dashboard.stripe.com${mode}/${path}/${id}`;
+}
+
+/** A whole id with a link to Stripe's dashboard. */
+export function StripeId({ text }: { readonly text: string | null }) {
+  if (text === null) return <span>none</span>;
+  const url = stripeUrl(text);
+  return (
+    <>
+      <UntrustedText text={text} maxLength={300} />{' '}
+      {url !== null && (
+        <a class="whole" href={url} rel="noreferrer">
+          Stripe dashboard
+        </a>
+      )}
+    </>
   );
 }

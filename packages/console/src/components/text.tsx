@@ -70,7 +70,7 @@ export function Zone() {
 }
 
 /** How much of a time is shown. `times.js` has a format for each name. `age`: how long ago it was, if it was lately. */
-type TimeFormat = 'full' | 'slot' | 'clock' | 'minute' | 'weekday' | 'age';
+type TimeFormat = 'full' | 'slot' | 'clock' | 'minute' | 'age';
 
 type TimeProps = { readonly ms: number; readonly format?: TimeFormat };
 
@@ -128,7 +128,6 @@ const PARTS = {
   age: [0, 16],
   clock: [11, 19],
   minute: [11, 16],
-  weekday: [5, 16],
 } as const satisfies Record<TimeFormat, readonly [number, number]>;
 
 const inUtc = (exact: string, format: TimeFormat) =>

@@ -5,31 +5,15 @@ import {
   LOGGED_TYPES,
   type OperateContext,
   parseTimeSince,
-  readTeam,
 } from 'instep-operate';
 import { quoted } from '../components/text.tsx';
 import type { FilterFields } from '../links/event-links.tsx';
-
-/** `add`: what was entered in the search bar. */
-export type FieldErrors = Partial<FilterFields> & { readonly add?: string };
-
-const FIELD_OF_PREFIX: Readonly<Record<string, keyof FilterFields>> = {
-  evt: 'event',
-  cus: 'customer',
-  sub: 'subscription',
-};
-
-/** The filter that an id in the search bar stands for; `null`: none. */
-export function filterNamed(text: string): Partial<FilterFields> | null {
-  const field = FIELD_OF_PREFIX[/^([a-z]+)_/.exec(text)?.[1] ?? ''];
-  if (field !== undefined) return { [field]: text };
-  return /^\d+$/.test(text) ? { team: text } : null;
-}
+import { filterOf, findPage, searchedText } from '../teams/search.ts';
 
 /** The filter, or the errors of its fields. */
 type ParsedFilter =
   | { readonly filter: EventFilter; readonly errors: null }
-  | { readonly filter: null; readonly errors: FieldErrors };
+  | { readonly filter: null; readonly errors: Partial<FilterFields> };
 
 /** Parses the fields. A team stands for its customer. */
 export async function parseFilter(
@@ -46,14 +30,12 @@ export async function parseFilter(
   const untilMs = timeOf(fields.until, nowMs);
   if (sinceMs === null) errors.from = noTime(fields.from);
   if (untilMs === null) errors.until = noTime(fields.until);
-  const customer = await customerOf(context, fields);
-  if (customer.error !== undefined) errors.team = customer.error;
+  const searched = await idsSearched(context, fields.search);
+  if (typeof searched === 'string') errors.search = searched;
   if (sinceMs === null || untilMs === null || Object.keys(errors).length > 0) {
     return { filter: null, errors };
   }
-  const eventIdPrefix = fields.event || undefined;
-  const subscriptionId = fields.subscription || undefined;
-  const ids = { eventIdPrefix, customerId: customer.id, subscriptionId };
+  const ids = typeof searched === 'string' ? {} : searched;
   return { filter: { ...ids, type, outcome, sinceMs, untilMs }, errors: null };
 }
 
@@ -69,20 +51,42 @@ function timeOf(text: string, nowMs: number): number | undefined | null {
   return parseTimeSince(WITHOUT_ZONE.test(text) ? `${text}Z` : text, nowMs);
 }
 
-async function customerOf(
+const KIND_OF_PREFIX: Readonly<Record<string, string>> = {
+  evt: 'event',
+  cus: 'customer',
+  sub: 'subscription',
+};
+
+/** What is searched for: an id, also one of Stripe's dashboard or with its kind, as in `customer:cus_1`; or a team. */
+async function idsSearched(
   context: OperateContext,
-  { customer, team, subscription }: FilterFields,
-): Promise<{ id?: string | undefined; error?: string }> {
-  if (team === '') {
-    return { id: customer === '' ? await customerOfSubscription(context, subscription) : customer };
+  entered: string,
+): Promise<EventFilter | string> {
+  const text = searchedText(entered);
+  if (text === '') return {};
+  const [, named, rest = text] = /^(event|customer|subscription|team):(.+)$/s.exec(text) ?? [];
+  const kind = named ?? KIND_OF_PREFIX[/^([a-z]+)_/.exec(text)?.[1] ?? ''];
+  if (kind === 'event') return { eventIdPrefix: rest };
+  if (kind === 'customer') return { customerId: rest };
+  if (kind === 'subscription') {
+    return { subscriptionId: rest, customerId: await customerOfSubscription(context, rest) };
   }
-  const found = await readTeam(context, team);
-  if (found === null) return { error: `There is no team ${team}.` };
-  if (found.customerId === null) return { error: `Team ${team} has no customer.` };
-  if (customer !== '' && customer !== found.customerId) {
-    return { error: `Team ${team} has another customer.` };
-  }
-  return { id: found.customerId };
+  return await customerOfTeam(context, rest);
+}
+
+/** The customer of the only team that a text can mean, or the team whose id or whole name it is. */
+async function customerOfTeam(
+  context: OperateContext,
+  text: string,
+): Promise<EventFilter | string> {
+  const { page } = await findPage(context, filterOf(text), { start: null, limit: 50 });
+  const exact = page.teams.filter(({ id, name }) => String(id) === text || name === text);
+  const [team, ...others] = exact.length > 0 ? exact : page.teams;
+  if (team === undefined) return `There is no team ${quoted(text)}.`;
+  if (others.length > 0) return `Several teams match ${quoted(text)}. Enter the id of one.`;
+  return team.customerId === null
+    ? `Team ${team.id} has no customer.`
+    : { customerId: team.customerId };
 }
 
 /** The customer of a subscription, which never changes. An index finds the events of a customer. */
@@ -90,7 +94,6 @@ async function customerOfSubscription(
   context: OperateContext,
   id: string,
 ): Promise<string | undefined> {
-  if (id === '') return undefined;
   const { customerIds } = await findCustomers(context, id, 2);
   // The id could be a customer's own.
   const [only, ...others] = customerIds.filter((customerId) => customerId !== id);

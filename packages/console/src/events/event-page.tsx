@@ -7,27 +7,23 @@ import {
   eventsNamed,
   explainEvent,
   type OperateContext,
-  perform,
   type RecordedAction,
   redactedBody,
 } from 'instep-operate';
+import { LinkCustomerForm, SingleForm } from '../actions/action-form.tsx';
 import { ActionSummary, actionsOf } from '../actions/action-summary.tsx';
-import { BUTTONS } from '../actions/words.ts';
-import { requestOf } from '../attention/selection.ts';
 import { OutcomeBadge, StatusBadge } from '../components/badges.tsx';
-import { Button, PostForm } from '../components/form.tsx';
-import { Pager } from '../components/pager.tsx';
+import { StripeId } from '../components/id.tsx';
+import { Pager } from '../components/list.tsx';
 import { type Fact, Facts, Panel } from '../components/panels.tsx';
 import { differingFields, PlanStep, shortPlan } from '../components/plan-step.tsx';
-import { StripeId } from '../components/stripe-id.tsx';
 import { Time, UntrustedText } from '../components/text.tsx';
 import { CustomerFact, eventUrl, ReasonText } from '../links/event-links.tsx';
-import { LinkCustomerForm } from '../links/issue-links.tsx';
-import { TeamLink } from '../links/team-links.tsx';
+import { TeamLink } from '../links/subject-links.tsx';
 import { Page } from '../page.tsx';
 import { notFound, operatorsOnly } from '../problems.tsx';
 import { queryNumber } from '../query-parameters.ts';
-import { type ConsoleEnv, canAct, operatorOf } from '../request-context.ts';
+import { type ConsoleEnv, canAct } from '../request-context.ts';
 import { Payload } from './payload.tsx';
 
 /** What a form of the page can do. */
@@ -72,23 +68,6 @@ export function eventPage(options: OperateContext): Hono<ConsoleEnv> {
     });
   });
 
-  // After a form was answered with an error, its address is that of the page.
-  app.get('/:position/:action', async (context) => {
-    const { position } = await readEvent(context);
-    return context.redirect(eventUrl(position), 303);
-  });
-
-  app.post('/:position/:action', async (context) => {
-    const { position } = await readEvent(context);
-    const action = EVENT_ACTIONS.find((one) => one === context.req.param('action'));
-    if (action === undefined) throw notFound();
-    const subject = { kind: 'event', id: String(position) } as const;
-    const { expected } = await context.req.parseBody();
-    const request = requestOf(action, subject, { dismissal: expected });
-    const { callId } = await perform(options, operatorOf(context.var), [request]);
-    return context.redirect(`${eventUrl(position)}?done=${callId}`, 303);
-  });
-
   return app;
 }
 
@@ -106,6 +85,7 @@ const bodyForViewers = (event: EventRow, key: string) =>
 
 function EventPage({ event, explained, acted, body }: EventPageProps) {
   const { position, eventId, customerId, outcome } = event;
+  const back = eventUrl(position);
   const [first, ...remarks] = explained.reasons;
   const { plans, teams, previous, next, isDismissed, dismissalId } = explained;
   const neighbor = (beside: number | null, which: string) =>
@@ -122,7 +102,7 @@ function EventPage({ event, explained, acted, body }: EventPageProps) {
       heading={<EventHeading event={event} />}
       area="Events"
     >
-      <ActionSummary actions={acted} />
+      <ActionSummary {...{ actions: acted, back }} />
       <Panel title="Decision" id="decision">
         <p class="lead">
           <OutcomeBadge outcome={outcome} /> {first && <ReasonText reason={first} />}
@@ -146,13 +126,18 @@ function EventPage({ event, explained, acted, body }: EventPageProps) {
             <UntrustedText text={shortPlan(team.plan)} />.
           </p>
         ))}
-        {teamlessCustomer !== null && <LinkCustomerForm customerId={teamlessCustomer} />}
+        {teamlessCustomer !== null && (
+          <LinkCustomerForm customerId={teamlessCustomer} back={back} />
+        )}
         {EVENT_ACTIONS.filter((action) => canDo[action]).map((action) => (
-          <PostForm action={`${eventUrl(position)}/${action}`}>
-            <input type="hidden" name="expected" value={String(dismissalId ?? '')} />
+          <SingleForm
+            {...{ action, back }}
+            subject={{ kind: 'event', id: String(position) }}
+            expected={{ dismissalId }}
+            isConfirmed
+          >
             <p class="quiet">{EFFECTS[action]}</p>
-            <Button>{BUTTONS[action]}</Button>
-          </PostForm>
+          </SingleForm>
         ))}
       </Panel>
       <Pager previous={neighbor(previous, 'Previous')} next={neighbor(next, 'Next')} />
@@ -166,12 +151,9 @@ function EventPage({ event, explained, acted, body }: EventPageProps) {
             {canAct() ? (
               <>
                 May contain personal data.{' '}
-                <a id={`event-${position}`} href={`${eventUrl(position)}/body`} download>
+                <a href={`${back}/body`} download>
                   Download the original
-                </a>{' '}
-                <button type="button" class="copy" data-copy-from={`event-${position}`} hidden>
-                  Copy JSON
-                </button>
+                </a>
               </>
             ) : (
               'Only operators see personal data.'

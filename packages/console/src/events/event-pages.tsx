@@ -10,17 +10,16 @@ import {
   subscriptionOf,
 } from 'instep-operate';
 import { outcomeText } from '../components/badges.tsx';
-import { ExportLink } from '../components/export-link.tsx';
 import { FilterForm } from '../components/filter-form.tsx';
 import { Field, Select, TimeField } from '../components/form.tsx';
-import { ListEnd, readStart } from '../components/pager.tsx';
+import { List, readStart } from '../components/list.tsx';
 import { Notice } from '../components/panels.tsx';
 import { Time } from '../components/text.tsx';
 import { type Columns, exportedTime, exportList } from '../export.ts';
-import { type FilterFields, filterUrl, NO_FILTER } from '../links/event-links.tsx';
+import { eventsUrl, type FilterFields, NO_FILTER } from '../links/event-links.tsx';
 import { Page } from '../page.tsx';
-import { queryNumber, queryText, readFields } from '../query-parameters.ts';
-import { type FieldErrors, filterNamed, parseFilter } from './event-filter.ts';
+import { queryNumber, readFields } from '../query-parameters.ts';
+import { parseFilter } from './event-filter.ts';
 import { eventPage } from './event-page.tsx';
 import { EventTable } from './event-table.tsx';
 import { NoEvents } from './no-events.tsx';
@@ -33,16 +32,10 @@ export function eventPages(options: OperateContext): Hono {
   const app = new Hono();
 
   app.get('/', async (context) => {
-    const { req, render, redirect, status } = context;
+    const { req, render, status } = context;
     const fields = readFields(NO_FILTER, (name) => req.query(name));
-    const entered = queryText(req.query('add'));
-    const added = filterNamed(entered);
-    if (added !== null) return redirect(filterUrl('/events', { ...fields, ...added }), 303);
-    const nowMs = now();
-    const parsed = await parseFilter(options, fields, nowMs);
-    const { filter, errors } =
-      entered === '' ? parsed : { filter: null, errors: { ...parsed.errors, add: NOT_ADDED } };
-    const form = <EventFilters {...{ fields, filter, errors, entered }} />;
+    const { filter, errors } = await parseFilter(options, fields, now());
+    const form = <EventFilters {...{ fields, filter }} errors={errors ?? {}} />;
     if (filter === null) {
       status(400);
       return render(
@@ -62,27 +55,20 @@ export function eventPages(options: OperateContext): Hono {
     if (file !== null) return file;
     const start = readStart((name) => queryNumber(req.query(name)));
     const page = await findEvents(options, filter).page({ start, limit: LIMIT });
+    const isFiltered = Object.values(fields).some((value) => value !== '');
     return render(
       <Page title="Events" area="Events">
         {form}
-        <div id="results">
-          {page.events.length > 0 && (
-            <>
-              <ExportLink url={filterUrl('/events', fields)} />
-              <EventTable events={page.events} />
-            </>
-          )}
-          {page.events.length === 0 && page.searchedTo === null && (
-            <NothingFound isFiltered={start !== null || isFilter(fields)} />
-          )}
-          <ListEnd
-            {...{ ...page, start }}
-            isEmpty={page.events.length === 0}
-            urlOf={(from) => filterUrl('/events', fields, from)}
-            first="Newest"
-            searched={<Searched {...page} isBackwards={start?.side === 'before'} />}
-          />
-        </div>
+        <List
+          {...{ ...page, start }}
+          isEmpty={page.events.length === 0}
+          urlOf={(from) => eventsUrl(fields, from)}
+          first="Newest"
+          empty={start !== null || isFiltered ? <NothingFound /> : <NoEvents />}
+          searched={<Searched {...page} isBackwards={start?.side === 'before'} />}
+        >
+          <EventTable events={page.events} />
+        </List>
       </Page>,
     );
   });
@@ -90,65 +76,40 @@ export function eventPages(options: OperateContext): Hono {
   return app.route('/', eventPage(options));
 }
 
-const NOT_ADDED = 'Enter an id (evt_…, cus_…, sub_…) or the number of a team.';
-
-const isFilter = (fields: FilterFields) => Object.values(fields).some((value) => value !== '');
-
 type EventFiltersProps = {
   readonly fields: FilterFields;
   readonly filter: EventFilter | null;
-  readonly errors: FieldErrors | null;
-  /** What was entered in the search bar, if that is no filter. */
-  readonly entered?: string;
+  readonly errors: Partial<FilterFields>;
 };
 
-/** The filters that are entered in the search bar; the others have fields of their own. */
-const IDS = ['event', 'customer', 'subscription', 'team'] as const;
-
-/** What is entered in the search bar is added to the filters. */
-function EventFilters({ fields, filter, errors, entered = '' }: EventFiltersProps) {
-  const { outcome, type } = fields;
+function EventFilters({ fields, filter, errors }: EventFiltersProps) {
+  const { search, outcome, type } = fields;
   return (
-    <FilterForm
-      label="Events"
-      path="/events"
-      fields={fields}
-      hidden={IDS}
-      inputs={
-        <Field
-          label="Event, customer, subscription or team"
-          name="add"
-          type="search"
-          value={entered}
-          error={errors?.add}
-          maxlength={300}
-        />
-      }
-      textOf={outcomeText}
-      times={{ from: filter?.sinceMs, until: filter?.untilMs }}
-    >
-      <details open={errors?.from !== undefined || errors?.until !== undefined}>
-        <summary>Time, outcome and type</summary>
-        <div class="row">
-          <TimeField label="From" name="from" ms={filter?.sinceMs} error={errors?.from} />
-          <TimeField label="Until" name="until" ms={filter?.untilMs} error={errors?.until} />
-          <Select
-            label="Outcome"
-            name="outcome"
-            any="any outcome"
-            options={LOGGED_OUTCOMES}
-            textOf={outcomeText}
-            value={outcome}
-          />
-          <Select label="Type" name="type" any="any type" options={LOGGED_TYPES} value={type} />
-        </div>
-      </details>
+    <FilterForm label="Events" path="/events" fields={fields}>
+      <Field
+        label="Event, customer, subscription or team"
+        name="search"
+        type="search"
+        value={search}
+        error={errors.search}
+        maxlength={300}
+      />
+      <Select
+        label="Outcome"
+        name="outcome"
+        any="any outcome"
+        options={LOGGED_OUTCOMES}
+        textOf={outcomeText}
+        value={outcome}
+      />
+      <Select label="Type" name="type" any="any type" options={LOGGED_TYPES} value={type} />
+      <TimeField label="From" name="from" ms={filter?.sinceMs} error={errors.from} />
+      <TimeField label="Until" name="until" ms={filter?.untilMs} error={errors.until} />
     </FilterForm>
   );
 }
 
-function NothingFound({ isFiltered }: { readonly isFiltered: boolean }) {
-  if (!isFiltered) return <NoEvents />;
+function NothingFound() {
   return (
     <Notice kind="empty" title="No event found">
       Remove a filter, or choose another time. <a href="/events">Show all events</a>

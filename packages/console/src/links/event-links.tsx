@@ -5,35 +5,27 @@ import {
   type ReasonPart,
   reasonParts,
   SNAPSHOT_TYPE,
+  type Subject,
 } from 'instep-operate';
-import { IdLink } from '../components/id.tsx';
-import { StripeId } from '../components/stripe-id.tsx';
+import { IdLink, StripeId } from '../components/id.tsx';
 import { isVisible, UntrustedText } from '../components/text.tsx';
 import { urlWith } from '../query-parameters.ts';
 
 /** The fields of the filter of events; empty ones filter nothing. */
-export const NO_FILTER = {
-  event: '',
-  customer: '',
-  subscription: '',
-  team: '',
-  type: '',
-  outcome: '',
-  from: '',
-  until: '',
-};
+export const NO_FILTER = { search: '', type: '', outcome: '', from: '', until: '' };
 
 /** The values of the filter's fields, as they were entered. */
 export type FilterFields = Readonly<typeof NO_FILTER>;
 
-/** The address of a page with these fields. */
-export function filterUrl(
-  path: string,
+/** The address of the list of events with these fields. */
+export const eventsUrl = (
   fields: Partial<FilterFields>,
   others: Readonly<Record<string, number>> = {},
-): string {
-  return urlWith(path, fields, others);
-}
+): string => urlWith('/events', fields, others);
+
+/** The events of a customer, a subscription or a team. */
+export const eventsOf = (kind: Subject['kind'], id: string): string =>
+  eventsUrl({ search: `${kind}:${id}` });
 
 export const eventUrl = (position: number): string => `/events/${position}`;
 
@@ -71,7 +63,7 @@ function Part({ part }: { readonly part: ReasonPart }) {
 }
 
 export function CustomerLink({ customerId }: { readonly customerId: string }) {
-  return <IdLink href={filterUrl('/events', { customer: customerId })} id={customerId} />;
+  return <IdLink href={eventsOf('customer', customerId)} id={customerId} />;
 }
 
 export function CustomerFact({ customerId }: { readonly customerId: string | null }) {
@@ -79,7 +71,7 @@ export function CustomerFact({ customerId }: { readonly customerId: string | nul
     <>
       <StripeId text={customerId} />{' '}
       {customerId && (
-        <a class="whole" href={filterUrl('/events', { customer: customerId })}>
+        <a class="whole" href={eventsOf('customer', customerId)}>
           All events
         </a>
       )}

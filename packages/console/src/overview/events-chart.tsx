@@ -2,8 +2,14 @@ import { countText, LOGGED_OUTCOMES, type LoggedOutcome, type Slot } from 'inste
 import { outcomeText } from '../components/badges.tsx';
 import { Table } from '../components/table.tsx';
 import { Time, TimeLabel, Zone } from '../components/text.tsx';
-import { filterUrl } from '../links/event-links.tsx';
-import { type Range, slotsAt, ticksOf } from './range.ts';
+import { eventsUrl } from '../links/event-links.tsx';
+
+/** The last day, in slots of 15 minutes. */
+export const SLOTS = { slotSeconds: 900, slots: 96 };
+const SLOT_MS = SLOTS.slotSeconds * 1_000;
+
+/** The time between two labels below the chart, which are at multiples of it. */
+const TICK_MS = 6 * 3_600_000;
 
 const CHART_HEIGHT = 100;
 
@@ -16,7 +22,7 @@ const LEAST_HEIGHTS: Partial<Readonly<Record<LoggedOutcome, number>>> = {
   unreadable: 1.5,
 };
 
-type EventsChartProps = { readonly range: Range; readonly slots: readonly Slot[] };
+type SlotsProps = { readonly slots: readonly Slot[] };
 
 const sumOf = ({ counts }: Slot) =>
   LOGGED_OUTCOMES.reduce((sum, outcome) => sum + counts[outcome], 0);
@@ -28,14 +34,23 @@ const totalsOf = (slots: readonly Slot[]) =>
     count: slots.reduce((sum, { counts }) => sum + counts[outcome], 0),
   }));
 
+/** The times of the labels below the chart, and where they are, in slots from its left edge. */
+function ticksOf(firstMs: number) {
+  const endMs = firstMs + SLOTS.slots * SLOT_MS;
+  const ticks = [];
+  for (let atMs = Math.ceil(firstMs / TICK_MS) * TICK_MS; atMs < endMs; atMs += TICK_MS) {
+    ticks.push({ atMs, x: (atMs - firstMs) / SLOT_MS });
+  }
+  return ticks;
+}
+
 /** The number of events per slot, stacked by outcome: one unit of width per slot. */
-export function EventsChart({ slots, range }: EventsChartProps) {
+export function EventsChart({ slots }: SlotsProps) {
   const most = Math.max(...slots.map(sumOf));
   const top = roundUp(most);
   const total = slots.reduce((sum, slot) => sum + sumOf(slot), 0);
   const perOutcome = totalsOf(slots).map(({ name, count }) => `${countText(count)} ${name}`);
-  const firstMs = slots[0]?.startsAtMs ?? 0;
-  const ticks = ticksOf(range, firstMs).map((atMs) => ({ atMs, x: slotsAt(range, firstMs, atMs) }));
+  const ticks = ticksOf(slots[0]?.startsAtMs ?? 0);
   // Labels are not part of the drawing, which is stretched to the width of the page.
   const stretched = {
     viewBox: `0 0 ${slots.length} ${CHART_HEIGHT}`,
@@ -43,10 +58,10 @@ export function EventsChart({ slots, range }: EventsChartProps) {
   };
   return (
     <>
-      <Legend {...{ slots, range }} />
+      <Legend slots={slots} />
       <div class="chart">
         <p class="unit">
-          Events per {range.slot}; time in <Zone />
+          Events per 15 minutes; time in <Zone />
         </p>
         <div class="levels" aria-hidden="true">
           {[countText(top), countText(top / 2), '0'].map((level) => (
@@ -55,10 +70,10 @@ export function EventsChart({ slots, range }: EventsChartProps) {
         </div>
         <div class="plot">
           <svg role="img" aria-labelledby="chart-title chart-description" {...stretched}>
-            <title id="chart-title">Events per {range.slot}, by outcome</title>
+            <title id="chart-title">Events per 15 minutes, by outcome</title>
             <desc id="chart-description">
-              {countText(total)} in total: {perOutcome.join(', ')}. At most {countText(most)} per{' '}
-              {range.slot}.
+              {countText(total)} in total: {perOutcome.join(', ')}. At most {countText(most)} per 15
+              minutes.
             </desc>
             {[0, 0.5, 1].map((share) => (
               <path class="grid" d={`M0 ${share * CHART_HEIGHT}H${slots.length}`} />
@@ -71,11 +86,11 @@ export function EventsChart({ slots, range }: EventsChartProps) {
               <path class={`bar-${outcome}`} d={barsOf(slots, outcome, top)} />
             ))}
           </svg>
-          {total === 0 && <p class="empty">No events in the last {range.name}</p>}
+          {total === 0 && <p class="empty">No events in the last day</p>}
           <svg class="slots" aria-hidden="true" {...stretched}>
             {slots.map((slot, index) => (
               // Not by keyboard: the figures also link to the events.
-              <a href={eventsUrl(slot, range)} tabindex={-1}>
+              <a href={slotUrl(slot)} tabindex={-1}>
                 <title>{textOf(slot)}</title>
                 <path d={`M${index} 0h1v${CHART_HEIGHT}h-1z`} />
               </a>
@@ -84,30 +99,25 @@ export function EventsChart({ slots, range }: EventsChartProps) {
         </div>
         <svg class="ticks" aria-hidden="true">
           {ticks.map(({ atMs, x }) => (
-            <TimeLabel
-              ms={atMs}
-              format={range.name === 'week' ? 'weekday' : 'minute'}
-              share={x / slots.length}
-            />
+            <TimeLabel ms={atMs} format="minute" share={x / slots.length} />
           ))}
         </svg>
       </div>
-      <Figures {...{ slots, range }} />
+      <Figures slots={slots} />
     </>
   );
 }
 
-function Legend({ slots, range }: EventsChartProps) {
+function Legend({ slots }: SlotsProps) {
   const from = minuteAt(slots[0]?.startsAtMs ?? 0);
   return (
     <ul class="legend">
-      <li class="quiet">Last {range.name}:</li>
       {totalsOf(slots).map(({ outcome, name, count }) => (
         <li>
           <svg viewBox="0 0 16 10" aria-hidden="true">
             <path class={`bar-${outcome}`} d="M0 0H16V10H0z" />
           </svg>
-          <a id={`legend-${outcome}`} href={filterUrl('/events', { outcome, from })}>
+          <a id={`legend-${outcome}`} href={eventsUrl({ outcome, from })}>
             {name}
           </a>{' '}
           <span class="quiet">{countText(count)}</span>
@@ -118,23 +128,22 @@ function Legend({ slots, range }: EventsChartProps) {
 }
 
 /** The numbers behind the chart, with links to the events. */
-function Figures({ slots, range }: EventsChartProps) {
-  const totals = totalsOf(slots);
+function Figures({ slots }: SlotsProps) {
   const rows = slots.filter(sumOf).map((slot) => [
-    <a id={`events-${slot.startsAtMs}`} href={eventsUrl(slot, range)}>
+    <a id={`events-${slot.startsAtMs}`} href={slotUrl(slot)}>
       <Time ms={slot.startsAtMs} format="slot" />
     </a>,
     ...LOGGED_OUTCOMES.map((outcome) => slot.counts[outcome]),
   ]);
+  const outcomes = LOGGED_OUTCOMES.map((outcome) => ({
+    name: outcomeText(outcome),
+    class: 'end' as const,
+  }));
   return (
     <details class="figures" id="figures-details">
       {/* htmx restores the focus by id. */}
-      <summary id="figures">In figures, per {range.slot}</summary>
-      <Table
-        label="Events in figures"
-        columns={['From', ...totals.map(({ name }) => ({ name, class: 'end' as const }))]}
-        rows={[[`Last ${range.name}`, ...totals.map(({ count }) => count)], ...rows]}
-      />
+      <summary id="figures">In figures</summary>
+      <Table label="Events in figures" columns={['From', ...outcomes]} rows={rows} />
     </details>
   );
 }
@@ -190,7 +199,5 @@ function roundUp(most: number): number {
 const minuteAt = (ms: number) => new Date(ms).toISOString().slice(0, 16);
 
 /** The events page with the events of a slot. */
-function eventsUrl({ startsAtMs }: Slot, { slotSeconds }: Range): string {
-  const [from, until] = [minuteAt(startsAtMs), minuteAt(startsAtMs + slotSeconds * 1_000)];
-  return filterUrl('/events', { from, until });
-}
+const slotUrl = ({ startsAtMs }: Slot) =>
+  eventsUrl({ from: minuteAt(startsAtMs), until: minuteAt(startsAtMs + SLOT_MS) });

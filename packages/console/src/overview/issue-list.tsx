@@ -12,8 +12,8 @@ import {
 import { BUTTONS } from '../actions/words.ts';
 import { WhenCurrent, WhenOutdated } from '../components/live.tsx';
 import { CodeText, capitalized, Time } from '../components/text.tsx';
-import { issuesUrl } from '../links/issue-links.tsx';
-import { teamsUrl } from '../teams/team-filter.ts';
+import { issuesUrl } from '../links/issue-links.ts';
+import { teamsUrl } from '../links/subject-links.tsx';
 
 type IssueListProps = { readonly health: HealthReport; readonly nowMs: number };
 

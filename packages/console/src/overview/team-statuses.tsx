@@ -2,7 +2,7 @@ import { countText, type TeamCounts } from 'instep-operate';
 import { Badge, StatusBadge } from '../components/badges.tsx';
 import { Notice } from '../components/panels.tsx';
 import { Table } from '../components/table.tsx';
-import { teamsUrl } from '../teams/team-filter.ts';
+import { teamsUrl } from '../links/subject-links.tsx';
 
 /** The number of teams per status, most frequent first. */
 export function TeamStatuses({ counts }: { readonly counts: TeamCounts | null }) {

@@ -5,7 +5,7 @@ import { Button, PostForm } from '../components/form.tsx';
 import { Live } from '../components/live.tsx';
 import { Facts, Notice, Panel } from '../components/panels.tsx';
 import { Time } from '../components/text.tsx';
-import { ISSUE_NAMES, issueCountText, issuesUrl } from '../links/issue-links.tsx';
+import { ISSUE_NAMES, issueCountText, issuesUrl } from '../links/issue-links.ts';
 import type { ReconcileRun } from './reconcile-run.ts';
 
 type RunStatusProps = {
@@ -100,19 +100,24 @@ function LastRun({ progress, endedAtMs }: Reconciliation) {
 
 /** The counts of a reconciliation. */
 function CountFacts({ counts, isDryRun }: Progress) {
-  const { drifts, repaired, unknownCustomers } = counts;
+  const { teams, drifts, repaired, unknownCustomers } = counts;
+  const isProven = teams > 0 && unknownCustomers === 0;
   const result = isDryRun ? 'not repaired' : `${countText(repaired)} repaired`;
   return (
     <Facts
       facts={[
+        ['Teams compared', countText(teams)],
         [
           // Out of sync, changed by hand or with a refused plan.
           'Teams with a wrong plan',
-          <Badge tone={drifts > repaired ? 'bad' : unknownCustomers > 0 ? 'quiet' : 'good'}>
-            {drifts === 0 ? 'none' : `${countText(drifts)}, ${result}`}
+          <Badge tone={drifts > repaired ? 'bad' : isProven ? 'good' : 'quiet'}>
+            {teams === 0
+              ? 'no team was compared'
+              : drifts === 0
+                ? 'none'
+                : `${countText(drifts)}, ${result}`}
           </Badge>,
         ],
-        ['Teams compared', countText(counts.teams)],
         ['Teams with the right plan but missing events', countText(counts.unrecorded)],
         ['Subscriptions listed', countText(counts.subscriptions)],
         ['Customers with a subscription but no team', countText(counts.customersWithoutTeam)],

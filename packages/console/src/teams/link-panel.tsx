@@ -1,4 +1,3 @@
-import type { Child } from 'hono/jsx';
 import {
   type Dismissal,
   findIssues,
@@ -6,14 +5,14 @@ import {
   type OpenIssue,
   type OperateContext,
 } from 'instep-operate';
+import { LinkForm, ROW_FIELDS, SingleForm } from '../actions/action-form.tsx';
 import { Why } from '../attention/issue-table.tsx';
-import { Button, Field, PostForm } from '../components/form.tsx';
+import { StripeId } from '../components/id.tsx';
 import { Panel } from '../components/panels.tsx';
-import { StripeId } from '../components/stripe-id.tsx';
 import { Table } from '../components/table.tsx';
 import { OptionalText, Time, UntrustedText } from '../components/text.tsx';
-import { issuesUrl } from '../links/issue-links.tsx';
-import { teamUrl } from '../links/team-links.tsx';
+import { issuesUrl } from '../links/issue-links.ts';
+import { teamUrl } from '../links/subject-links.tsx';
 import { canAct } from '../request-context.ts';
 
 /** Customers that have no team, the most severe first. */
@@ -29,34 +28,32 @@ export async function readWaitingCustomers(context: OperateContext): Promise<Wai
   return issues.filter(({ team }) => team === null).slice(0, MAX_OFFERED);
 }
 
+/** The customer that was entered and could not be linked, and why. */
+export type LinkFailure = { readonly value: string; readonly error: string };
+
 type LinkPanelProps = {
   readonly team: NamedTeam;
   readonly waiting: WaitingCustomers;
   readonly failure: LinkFailure | null;
 };
 
-/** The customer that could not be linked, and why. */
-export type LinkFailure = { readonly customer: string; readonly error: string };
-
 /** Links a team to its customer: one of those that wait for a team, or any other. */
 export function LinkPanel({ team, waiting, failure }: LinkPanelProps) {
-  const { id, customerId } = team;
   return (
     <Panel
-      title={customerId === null ? 'Link to a customer' : 'Link to another customer'}
+      title={team.customerId === null ? 'Link to a customer' : 'Link to another customer'}
       id="link"
     >
-      <CustomerForm
-        {...{ team, failure }}
+      <LinkForm
+        {...{ ...formOf(team), ...failure }}
         label="Customer"
         hint="The id at Stripe, such as cus_123. Its events that wait for a team are replayed."
-        button={<Button kind="main">Link team</Button>}
+        kind="main"
       />
       {waiting.length === 0 ? (
         <p>No customer waits for a team.</p>
       ) : (
-        <PostForm action={`${teamUrl(id)}/link`}>
-          <ExpectedCustomer team={team} />
+        <>
           <Table
             label="Customers that wait for a team"
             columns={['Customer', 'Since', { name: 'Why', class: 'wide' }, 'Link']}
@@ -64,72 +61,50 @@ export function LinkPanel({ team, waiting, failure }: LinkPanelProps) {
               <StripeId text={issue.customerId} />,
               <Time ms={issue.sinceMs} format="age" />,
               <Why issue={issue} />,
-              <Button kind="main" name="customer" value={issue.customerId ?? ''}>
-                Link team
-              </Button>,
+              <SingleForm {...formOf(team)} action="link" kind="main">
+                <input
+                  type="hidden"
+                  name={`${ROW_FIELDS.link}team:${team.id}`}
+                  value={issue.customerId ?? ''}
+                />
+              </SingleForm>,
             ])}
           />
           <p>
             <a href={issuesUrl('parked-events')}>All customers that wait for a team</a>
           </p>
-        </PostForm>
+        </>
       )}
     </Panel>
   );
 }
 
-type CustomerFormProps = Pick<LinkPanelProps, 'team' | 'failure'> & {
-  readonly label: string;
-  readonly hint: string;
-  readonly button: Child;
-};
-
-/** A field for the customer of the team. */
-function CustomerForm({ team, failure, label, hint, button }: CustomerFormProps) {
-  return (
-    <PostForm action={`${teamUrl(team.id)}/link`} class="row">
-      <ExpectedCustomer team={team} />
-      <Field
-        {...{ label, hint }}
-        name="customer"
-        value={failure?.customer ?? ''}
-        error={failure?.error}
-        maxlength={300}
-        required
-      />
-      {button}
-    </PostForm>
-  );
-}
-
 /** A form of a team whose customer has changed since is refused. */
-function ExpectedCustomer({ team: { customerId } }: Pick<LinkPanelProps, 'team'>) {
-  return <input type="hidden" name="expected" value={customerId ?? ''} />;
-}
+const formOf = ({ id, customerId }: NamedTeam) => ({
+  back: teamUrl(id),
+  subject: { kind: 'team', id: String(id) } as const,
+  expected: { customerId },
+});
 
 /** Replaces or takes away the customer of a team. The page that follows offers the reverse action. */
 export function CustomerPanel({ team, failure }: Pick<LinkPanelProps, 'team' | 'failure'>) {
   if (!canAct()) return null;
-  const { id, customerId } = team;
   return (
     <Panel title="Customer" id="link">
       <details open={failure !== null}>
         <summary>Replace or unlink the customer</summary>
         <p>
-          The team loses the customer <OptionalText text={customerId} maxLength={100} /> and the
-          plan that it has from it. New events of the customer then wait for a team. Linking it
+          The team loses the customer <OptionalText text={team.customerId} maxLength={100} /> and
+          the plan that it has from it. New events of the customer then wait for a team. Linking it
           again gives the plan back.
         </p>
-        <CustomerForm
-          {...{ team, failure }}
+        <LinkForm
+          {...{ ...formOf(team), ...failure }}
           label="Other customer"
           hint="The id at Stripe, such as cus_123. The team gets the plan of this customer."
-          button={<Button>Replace customer</Button>}
+          text="Replace customer"
         />
-        <PostForm action={`${teamUrl(id)}/unlink`}>
-          <ExpectedCustomer team={team} />
-          <Button>Unlink</Button>
-        </PostForm>
+        <SingleForm {...formOf(team)} action="unlink" />
       </details>
     </Panel>
   );
@@ -138,7 +113,7 @@ export function CustomerPanel({ team, failure }: Pick<LinkPanelProps, 'team' | '
 type DismissalNoticeProps = Pick<LinkPanelProps, 'team'> & { readonly dismissal: Dismissal };
 
 /** What an operator has decided to leave as it is, and how to take that back. */
-export function DismissalNotice({ team: { id }, dismissal }: DismissalNoticeProps) {
+export function DismissalNotice({ team, dismissal }: DismissalNoticeProps) {
   const { note, operator, dismissedAtMs, untilMs } = dismissal;
   return (
     <div class="notice" data-dismissal>
@@ -160,10 +135,7 @@ export function DismissalNotice({ team: { id }, dismissal }: DismissalNoticeProp
         <Time ms={dismissedAtMs} format="age" />. No repair changes this team meanwhile; new events
         do.
       </p>
-      <PostForm action={`${teamUrl(id)}/restore`}>
-        <input type="hidden" name="expected" value={String(dismissal.id)} />
-        <Button>Restore</Button>
-      </PostForm>
+      <SingleForm {...formOf(team)} action="restore" expected={{ dismissalId: dismissal.id }} />
     </div>
   );
 }

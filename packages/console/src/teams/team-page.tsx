@@ -1,29 +1,23 @@
-import { type Context, Hono } from 'hono';
+import { Hono } from 'hono';
 import {
-  type Comparison,
-  compareTeam,
   type ExplainedTeam,
   explainTeam,
-  type NamedTeam,
   type OperateContext,
-  perform,
   type RecordedAction,
   readTeam,
   readTimeline,
   type TeamSubscription,
 } from 'instep-operate';
 import { ActionSummary, actionsOf, recordedText } from '../actions/action-summary.tsx';
-import { readUntil, requestOf } from '../attention/selection.ts';
+import { readTexts } from '../actions/selection.ts';
 import { Badge, StatusBadge } from '../components/badges.tsx';
 import { Panel } from '../components/panels.tsx';
 import { Table } from '../components/table.tsx';
 import { OptionalText, Time, UntrustedText } from '../components/text.tsx';
-import { teamName, teamUrl } from '../links/team-links.tsx';
+import { teamName, teamUrl } from '../links/subject-links.tsx';
 import { Page } from '../page.tsx';
 import { notFound } from '../problems.tsx';
 import { queryText } from '../query-parameters.ts';
-import { type ConsoleEnv, operatorOf } from '../request-context.ts';
-import { ComparePanel } from './compare-panel.tsx';
 import {
   CustomerPanel,
   DismissalNotice,
@@ -35,71 +29,25 @@ import {
 import { TeamStatusPanel } from './team-status-panel.tsx';
 import { OlderPage, PAGE_ITEMS, TimelinePanel } from './timeline.tsx';
 
-/** What a form of the page can do. */
-const TEAM_ACTIONS = ['link', 'unlink', 'repair', 'dismiss', 'restore'] as const;
-
 /** `/teams/:id`: why a team has its plan or none, its history, and a comparison with Stripe. */
-export function teamPage(options: OperateContext): Hono<ConsoleEnv> {
-  const app = new Hono<ConsoleEnv>();
-
-  const idOf = (context: Context) => queryText(context.req.param('id'));
-
-  async function findTeam(context: Context): Promise<NamedTeam> {
-    return (await readTeam(options, idOf(context))) ?? noTeam();
-  }
-
-  app.get('/:id', async (context) => {
-    const { req, render } = context;
+export function teamPage(options: OperateContext): Hono {
+  return new Hono().get('/:id', async ({ req, render }) => {
+    const teamId = queryText(req.param('id'));
     const before = req.query('before');
     if (before !== undefined) {
-      const team = await findTeam(context);
+      const team = (await readTeam(options, teamId)) ?? noTeam();
       const page = { teamId: team.id, before, limit: PAGE_ITEMS };
       const timeline = (await readTimeline(options, page)) ?? noTeam();
       return render(<OlderPage {...{ team, timeline }} isNewest={false} />);
     }
-    return await showTeam(context, null);
-  });
-
-  /** @param comparison made for this page */
-  async function showTeam(context: Context<ConsoleEnv>, comparison: Comparison | null) {
-    const { req, render } = context;
-    const page = { limit: PAGE_ITEMS };
-    const explained = (await explainTeam(options, idOf(context), page)) ?? noTeam();
+    const explained = (await explainTeam(options, teamId, { limit: PAGE_ITEMS })) ?? noTeam();
     const { team, issue } = explained;
     const acted = await actionsOf(options, req.query('done'));
     const isLinkable = team.customerId === null || issue?.code === 'unknown-customer';
     const waiting = isLinkable ? await readWaitingCustomers(options) : null;
-    const entered = queryText(req.query('customer'));
-    return await render(<TeamPage {...{ explained, waiting, entered, comparison, acted }} />);
-  }
-
-  // It stores what it finds, and makes calls to Stripe that all share.
-  app.post('/:id/compare', async (context) =>
-    showTeam(context, await compareTeam(options, idOf(context))),
-  );
-
-  // After a form was answered with an error, its address is that of the page.
-  app.get('/:id/:action', async (context) => {
-    const { id } = await findTeam(context);
-    return context.redirect(teamUrl(id), 303);
+    const entered = readTexts(new URL(req.url).searchParams).get(`team:${team.id}`) ?? '';
+    return render(<TeamPage {...{ explained, waiting, entered, acted }} />);
   });
-
-  app.post('/:id/:action', async (context) => {
-    const team = await findTeam(context);
-    const action = TEAM_ACTIONS.find((one) => one === context.req.param('action'));
-    if (action === undefined) throw notFound();
-    const { customer, note, until, expected } = await context.req.parseBody();
-    const subject = { kind: 'team', id: String(team.id) } as const;
-    const why = { note: queryText(note) || null, until: readUntil(queryText(until)) };
-    const fields = { linkTo: customer, customer: expected, dismissal: expected };
-    const requests = [requestOf(action, subject, fields)];
-    const { callId } = await perform(options, operatorOf(context.var), requests, why);
-    const parameters = new URLSearchParams({ done: callId });
-    if (action === 'link') parameters.set('customer', queryText(customer));
-    return context.redirect(`${teamUrl(team.id)}?${parameters}`, 303);
-  });
-
-  return app;
 }
 
 function noTeam(): never {
@@ -112,17 +60,13 @@ type TeamPageProps = {
   readonly waiting: WaitingCustomers | null;
   /** The customer that was entered to be linked. */
   readonly entered: string;
-  readonly comparison: Comparison | null;
   readonly acted: readonly RecordedAction[];
 };
 
-function TeamPage(props: TeamPageProps) {
-  const { explained, waiting, entered, comparison, acted } = props;
-  const { team, issue, planSelection, status, notes, subscriptions, timeline, dismissal } =
-    explained;
+function TeamPage({ explained, waiting, entered, acted }: TeamPageProps) {
+  const { team, subscriptions, timeline, dismissal } = explained;
   const { id, customerId } = team;
-  const isDoubtful = issue !== null || ['no events', 'changed by hand'].includes(status.kind);
-  const needsComparison = waiting === null && (isDoubtful || !explained.isCompared);
+  const failure = failureOf(acted, entered);
   return (
     <Page
       title={`${teamName(team)} · Team ${id}`}
@@ -134,38 +78,25 @@ function TeamPage(props: TeamPageProps) {
       }
       area="Teams"
     >
-      {comparison === null && <ActionSummary actions={acted} teamId={id} />}
+      <ActionSummary actions={acted} back={teamUrl(id)} />
       {dismissal !== null && <DismissalNotice team={team} dismissal={dismissal} />}
-      <TeamStatusPanel
-        {...{ team, issue, planSelection, status, notes }}
-        isLinkable={waiting !== null}
-        isCompared={comparison !== null}
-      />
-      {waiting !== null && <LinkPanel {...{ team, waiting }} failure={failureOf(acted, entered)} />}
-      {customerId !== null && (
-        <ComparePanel
-          {...{ team, comparison, acted, needsComparison }}
-          dismissalId={explained.dismissalId}
-          wasCompared={explained.isCompared}
-        />
-      )}
+      <TeamStatusPanel explained={explained} isLinkable={waiting !== null} />
+      {waiting !== null && <LinkPanel {...{ team, waiting, failure }} />}
       <TimelinePanel {...{ team, timeline }} isNewest />
       {subscriptions.length > 0 && (
         <Panel title="Known subscriptions" id="subscriptions">
           <SubscriptionTable subscriptions={subscriptions} />
         </Panel>
       )}
-      {customerId !== null && waiting === null && (
-        <CustomerPanel team={team} failure={failureOf(acted, entered)} />
-      )}
+      {customerId !== null && waiting === null && <CustomerPanel {...{ team, failure }} />}
     </Page>
   );
 }
 
 /** The last form to link the team, if it failed. */
-function failureOf([acted]: readonly RecordedAction[], customer: string): LinkFailure | null {
+function failureOf([acted]: readonly RecordedAction[], value: string): LinkFailure | null {
   if (acted === undefined || acted.action !== 'link' || acted.isDone) return null;
-  return { customer, error: recordedText(acted) };
+  return { value, error: recordedText(acted) };
 }
 
 const COLUMNS = ['Subscription', 'Status', 'Product', 'Last effect', 'Note'];

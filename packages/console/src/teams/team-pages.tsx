@@ -4,20 +4,31 @@ import {
   findTeams,
   type NamedTeam,
   type OperateContext,
-  type PageStart,
   STATUSES,
   TEAM_ISSUES,
 } from 'instep-operate';
-import { ExportLink } from '../components/export-link.tsx';
+import { LinkCustomerForm } from '../actions/action-form.tsx';
 import { FilterForm } from '../components/filter-form.tsx';
 import { Field, Select } from '../components/form.tsx';
-import { ListEnd, readStart } from '../components/pager.tsx';
-import { Notice } from '../components/panels.tsx';
+import { List, readStart } from '../components/list.tsx';
+import { Notice, Panel } from '../components/panels.tsx';
+import { UntrustedText } from '../components/text.tsx';
+import { EventTable } from '../events/event-table.tsx';
 import { type Columns, exportedTime, exportList } from '../export.ts';
-import { ISSUE_NAMES } from '../links/issue-links.tsx';
+import { eventsOf } from '../links/event-links.tsx';
+import { ISSUE_NAMES } from '../links/issue-links.ts';
+import { NO_TEAM_FILTER, type TeamFields, teamsUrl } from '../links/subject-links.tsx';
 import { Page } from '../page.tsx';
-import { queryText } from '../query-parameters.ts';
-import { readTeamFields, type TeamFields, teamFilterOf, teamsUrl } from './team-filter.ts';
+import { queryText, readFields } from '../query-parameters.ts';
+import {
+  filterOf,
+  findPage,
+  findTeamless,
+  MAX_EVENTS,
+  type PeopleUnknown,
+  searchedText,
+  type TeamlessCustomer,
+} from './search.ts';
 import { teamPage } from './team-page.tsx';
 import { TeamTable } from './team-table.tsx';
 
@@ -29,105 +40,113 @@ export function teamPages(options: OperateContext): Hono {
   app.get('/', async (context) => {
     const { req, render } = context;
     const start = readStart<ApplicationId>((name) => queryText(req.query(name)) || null);
-    const fields = readTeamFields(context);
-    if (fields.search.includes('@')) {
-      return context.redirect(`/search?q=${encodeURIComponent(fields.search)}`, 303);
-    }
-    const filter = teamFilterOf(fields);
+    const fields = readFields(NO_TEAM_FILTER, (name) => req.query(name));
+    const text = searchedText(fields.search);
+    const filter = {
+      ...filterOf(text),
+      status: fields.status || undefined,
+      plan: fields.plan || undefined,
+      // An unknown issue filters nothing.
+      issue: TEAM_ISSUES.find((code) => code === fields.issue),
+    };
+    const found = await findPage(options, filter, { start, limit: LIMIT });
+    const { page, peopleUnknown } = found;
     const file = exportList(context, options, {
       name: 'teams',
       columns: EXPORTED,
-      rows: (reading) => findTeams(reading, filter).all(),
+      rows: (reading) => findTeams(reading, found.filter).all(),
     });
     if (file !== null) return file;
-    const page = await findTeams(options, filter).page({ start, limit: LIMIT });
+    const customers = start === null ? await findTeamless(options, text) : [];
     return render(
       <Page title="Teams" area="Teams">
         <TeamFilters fields={fields} />
-        <div id="results">
-          {page.teams.length > 0 && (
-            <>
-              <ExportLink url={teamsUrl(fields)} />
-              <TeamTable teams={page.teams} fields={fields} />
-            </>
-          )}
-          {page.teams.length === 0 && page.searchedTo === null && (
-            <NoTeams {...{ fields, start }} />
-          )}
-          <ListEnd
-            {...{ ...page, start }}
-            isEmpty={page.teams.length === 0}
-            urlOf={(from) => teamsUrl(fields, from)}
-            first="First"
-            searched={`Searched all teams up to id ${page.searchedTo}. There may be more.`}
-          />
-        </div>
+        {customers.map((customer, index) => (
+          <CustomerPanel {...customer} index={index} back={teamsUrl(fields)} />
+        ))}
+        <List
+          {...{ ...page, start }}
+          isEmpty={page.teams.length === 0}
+          urlOf={(from) => teamsUrl(fields, from)}
+          first="First"
+          empty={customers.length === 0 && <NoTeams {...{ fields, start, peopleUnknown }} />}
+          searched={`Searched all teams up to id ${page.searchedTo}. There may be more.`}
+        >
+          <TeamTable teams={page.teams} fields={fields} />
+        </List>
       </Page>,
     );
   });
   return app.route('/', teamPage(options));
 }
 
-const STATUS_LABELS: ReadonlyMap<string, string> = new Map([
-  ...Object.keys(STATUSES).map((status) => [status, status] as const),
-  ['none', 'no subscription'],
-  ['other', 'another status'],
-]);
+const STATUS_LABELS: Readonly<Record<string, string>> = {
+  none: 'no subscription',
+  other: 'another status',
+};
 
-const ISSUE_LABELS: ReadonlyMap<string, string> = new Map(
-  TEAM_ISSUES.map((code) => [code, ISSUE_NAMES[code]]),
-);
-
-const labelOf = (value: string) => STATUS_LABELS.get(value) ?? ISSUE_LABELS.get(value) ?? value;
-
-/** A plan is chosen in the list, by a click on it. */
 function TeamFilters({ fields }: { readonly fields: TeamFields }) {
-  const { search, status, issue } = fields;
+  const { search, status, plan, issue } = fields;
   return (
-    <FilterForm
-      label="Teams"
-      path="/teams"
-      fields={fields}
-      hidden={['plan']}
-      inputs={
-        <>
-          <Field
-            label="Name, id, email address, customer or subscription"
-            name="search"
-            type="search"
-            value={search}
-            maxlength={300}
-          />
-          <Select
-            label="Status"
-            name="status"
-            any="any status"
-            options={[...STATUS_LABELS.keys()]}
-            textOf={labelOf}
-            value={status}
-          />
-          <Select
-            label="Issue"
-            name="issue"
-            any="any or none"
-            options={TEAM_ISSUES}
-            textOf={labelOf}
-            value={issue}
-          />
-        </>
-      }
-      textOf={labelOf}
-    />
+    <FilterForm label="Teams" path="/teams" fields={fields}>
+      <Field
+        label="Name, id, email address, customer or subscription"
+        name="search"
+        type="search"
+        value={search}
+        maxlength={300}
+      />
+      <Select
+        label="Status"
+        name="status"
+        any="any status"
+        options={[...Object.keys(STATUSES), ...Object.keys(STATUS_LABELS)]}
+        textOf={(option) => STATUS_LABELS[option] ?? option}
+        value={status}
+      />
+      <Field label="Plan" name="plan" type="search" value={plan} />
+      <Select
+        label="Issue"
+        name="issue"
+        any="any or none"
+        options={TEAM_ISSUES}
+        textOf={(option) => ISSUE_NAMES[option]}
+        value={issue}
+      />
+    </FilterForm>
+  );
+}
+
+type CustomerPanelProps = TeamlessCustomer & { readonly index: number; readonly back: string };
+
+function CustomerPanel({ customerId, events, index, back }: CustomerPanelProps) {
+  const isWaiting = events.some(({ outcome }) => outcome === 'parked');
+  return (
+    <Panel title="Customer without a team" id={`customer-${index}`}>
+      <p class="lead">
+        No team is linked to customer <UntrustedText text={customerId} maxLength={100} />.
+        {isWaiting && ' Its events wait for a team, and are applied once one is linked.'}
+      </p>
+      <LinkCustomerForm {...{ customerId, back }} />
+      <EventTable events={events} />
+      {events.length === MAX_EVENTS && (
+        <p>
+          <a href={eventsOf('customer', customerId)}>All events of this customer</a>
+        </p>
+      )}
+    </Panel>
   );
 }
 
 type NoTeamsProps = {
   readonly fields: TeamFields;
-  readonly start: PageStart<ApplicationId> | null;
+  readonly start: unknown;
+  readonly peopleUnknown: PeopleUnknown | null;
 };
 
-function NoTeams({ fields, start }: NoTeamsProps) {
-  if (Object.values(fields).every((value) => value === '') && start === null) {
+function NoTeams({ fields, start, peopleUnknown }: NoTeamsProps) {
+  const isFiltered = Object.values(fields).some((value) => value !== '');
+  if (!isFiltered && start === null) {
     return (
       <Notice kind="empty" title="No teams yet">
         Your app adds them to the table teams. To try it, run{' '}
@@ -135,15 +154,36 @@ function NoTeams({ fields, start }: NoTeamsProps) {
       </Notice>
     );
   }
+  if (peopleUnknown !== null) {
+    return (
+      <Notice kind="empty" title="Nobody could be looked up">
+        {PEOPLE_UNKNOWN[peopleUnknown]}
+      </Notice>
+    );
+  }
   return (
-    <Notice kind="empty" title={start !== null ? 'No more teams found' : 'No team found'}>
+    <Notice kind="empty" title={start === null ? 'No team found' : 'No more teams found'}>
       {fields.search === ''
         ? 'No team matches these filters.'
-        : 'Enter part of a name, a team id, the email address of a person, or the beginning of a customer (cus_…) or subscription (sub_…).'}{' '}
+        : 'Enter part of a name, a team id, the email address of a person, the id of an event (evt_…), customer (cus_…) or subscription (sub_…), or an address of Stripe’s dashboard.'}{' '}
       <a href="/teams">Show all teams</a>
     </Notice>
   );
 }
+
+const PEOPLE_UNKNOWN = {
+  MEMBERS_UNKNOWN: (
+    <>
+      Instep does not know which people belong to which team. Declare the table that says so as{' '}
+      <code>members</code> in <code>INSTEP_TABLES</code>.
+    </>
+  ),
+  PROFILE_OFF: (
+    <>
+      Instep reads no table of people, because <code>PROFILE</code> is off.
+    </>
+  ),
+} satisfies Record<PeopleUnknown, unknown>;
 
 const EXPORTED: Columns<NamedTeam> = {
   id: ({ id }) => id,

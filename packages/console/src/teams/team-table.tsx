@@ -3,8 +3,7 @@ import { StatusBadge } from '../components/badges.tsx';
 import { Id } from '../components/id.tsx';
 import { Table } from '../components/table.tsx';
 import { OptionalText, Time, UntrustedText } from '../components/text.tsx';
-import { teamName, teamUrl } from '../links/team-links.tsx';
-import { type TeamFields, teamsUrl } from './team-filter.ts';
+import { type TeamFields, teamName, teamsUrl, teamUrl } from '../links/subject-links.tsx';
 
 type TeamTableProps = {
   readonly teams: readonly NamedTeam[];

@@ -8,17 +8,17 @@ import {
   type TimelineItem,
 } from 'instep-operate';
 import { stateWord } from '../actions/action-summary.tsx';
-import { SubjectLink } from '../actions/subject-link.tsx';
 import { resultText } from '../actions/words.ts';
 import { Badge, OutcomeBadge, StatusBadge, type Tone } from '../components/badges.tsx';
 import { Id } from '../components/id.tsx';
-import { Pager } from '../components/pager.tsx';
+import { Pager } from '../components/list.tsx';
 import { Notice, Panel } from '../components/panels.tsx';
 import { PlanStep } from '../components/plan-step.tsx';
 import { Table } from '../components/table.tsx';
 import { Time, UntrustedText } from '../components/text.tsx';
-import { EventLink, filterUrl, ReasonText, shortType } from '../links/event-links.tsx';
-import { TeamLink, teamName, teamUrl } from '../links/team-links.tsx';
+import { EventLink, eventsUrl, ReasonText, shortType } from '../links/event-links.tsx';
+import { ISSUE_NAMES } from '../links/issue-links.ts';
+import { SubjectLink, TeamLink, teamName, teamUrl } from '../links/subject-links.tsx';
 import { Page } from '../page.tsx';
 import { urlWith } from '../query-parameters.ts';
 
@@ -98,7 +98,7 @@ const isRepeated = (item: TimelineItem) =>
 
 /** What changed the plan, in a word or two. */
 const CAUSES = {
-  app: 'changed by your app',
+  app: ISSUE_NAMES['changed-by-hand'],
   event: 'event',
   snapshot: 'asked of Stripe',
   repair: 'repaired',
@@ -225,7 +225,7 @@ function WhyChanged({ cause, eventId, possibleSince }: PlanChange) {
   return (
     <>
       By the event{' '}
-      <a href={filterUrl('/events', { event: eventId })}>
+      <a href={eventsUrl({ search: `event:${eventId}` })}>
         <UntrustedText text={eventId} />
       </a>
     </>

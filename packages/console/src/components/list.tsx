@@ -1,4 +1,4 @@
-import type { Child } from 'hono/jsx';
+import type { Child, PropsWithChildren } from 'hono/jsx';
 import type { PageEnds, PageStart } from 'instep-operate';
 
 type Link = { readonly href: string; readonly text: string };
@@ -39,22 +39,40 @@ export function readStart<Key>(read: (parameter: string) => Key | null): PageSta
   return null;
 }
 
-type ListEndProps<Key> = PageEnds<Key> & {
-  readonly start: PageStart<Key> | null;
-  readonly isEmpty: boolean;
-  /** The address of a page; without a start, of the first one. */
-  readonly urlOf: (start: Readonly<Partial<Record<PageStart<Key>['side'], Key>>>) => string;
-  /** The name of the first page. */
-  readonly first: string;
-  /** What a search has covered that ran out of time. */
-  readonly searched: Child;
-};
-
-/** The end of a page of a list: how far a search got, and links to other pages. */
-export function ListEnd<Key extends number | string>(props: ListEndProps<Key>) {
-  const { next, previous, searchedTo, start, isEmpty, urlOf, first, searched } = props;
+/** Downloads a whole list as a file: `url` has its filters. */
+export function ExportLink({ url }: { readonly url: string }) {
   return (
-    <>
+    <p>
+      <a href={`${url}${url.includes('?') ? '&' : '?'}format=csv`} download>
+        Export all as CSV
+      </a>
+    </p>
+  );
+}
+
+type ListProps<Key> = PropsWithChildren<
+  PageEnds<Key> & {
+    readonly start: PageStart<Key> | null;
+    readonly isEmpty: boolean;
+    /** What stands in the place of an empty list. */
+    readonly empty: Child;
+    /** The address of a page; without a start, of the first one. */
+    readonly urlOf: (start: Readonly<Partial<Record<PageStart<Key>['side'], Key>>>) => string;
+    /** The name of the first page. */
+    readonly first: string;
+    /** What a search has covered that ran out of time. */
+    readonly searched?: Child;
+  }
+>;
+
+/** A page of a list, with its export, how far a search got, and links to other pages. */
+export function List<Key extends number | string>(props: ListProps<Key>) {
+  const { next, previous, searchedTo, start, isEmpty, empty, urlOf, first, searched } = props;
+  return (
+    <div id="results">
+      {!isEmpty && <ExportLink url={urlOf({})} />}
+      {!isEmpty && props.children}
+      {isEmpty && searchedTo === null && empty}
       {searchedTo !== null && (
         <p
           class="quiet"
@@ -68,7 +86,7 @@ export function ListEnd<Key extends number | string>(props: ListEndProps<Key>) {
         previous={previous !== null && { href: urlOf({ before: previous }), text: 'Previous' }}
         next={next !== null && { href: urlOf({ after: next }), text: 'Next' }}
       />
-    </>
+    </div>
   );
 }
 

@@ -1,0 +1,111 @@
+import type { PropsWithChildren } from 'hono/jsx';
+import { type Action, type Subject, subjectText } from 'instep-operate';
+import { Button, Field, type FieldProps, PostForm } from '../components/form.tsx';
+import { BUTTONS } from './words.ts';
+
+/** The names of a row's fields begin like these, and end with its subject. */
+export const ROW_FIELDS = {
+  /** Its team or its customer. */
+  link: 'link ',
+  /** A button that links it to one of the teams that its text can mean. */
+  choose: 'choose ',
+  /** What the page shows of it: the team's customer, and the newest dismissal. */
+  customer: 'customer of ',
+  dismissal: 'dismissal of ',
+} as const;
+
+export type Expected = {
+  readonly customerId?: string | null;
+  readonly dismissalId?: number | null;
+};
+
+type ExpectedFieldsProps = { readonly subject: string; readonly expected: Expected };
+
+/** An action on what has changed since the page was shown is refused. */
+export function ExpectedFields({ subject, expected }: ExpectedFieldsProps) {
+  const { customerId = null, dismissalId = null } = expected;
+  return (
+    <>
+      <input type="hidden" name={ROW_FIELDS.customer + subject} value={customerId ?? ''} />
+      <input
+        type="hidden"
+        name={ROW_FIELDS.dismissal + subject}
+        value={String(dismissalId ?? '')}
+      />
+    </>
+  );
+}
+
+type ActionFormProps = PropsWithChildren<{
+  /** The page that shows the result. */
+  readonly back: string;
+  readonly class?: string;
+  /** Whether the page itself shows what would change, so that nobody has to be asked. */
+  readonly isConfirmed?: boolean;
+}>;
+
+/** A form for actions on rows, or on the only subject of a page. */
+export function ActionForm({ back, isConfirmed = false, children, ...rest }: ActionFormProps) {
+  return (
+    <PostForm action="/actions" {...rest}>
+      <input type="hidden" name="back" value={back} />
+      {isConfirmed && <input type="hidden" name="confirmed" value="yes" />}
+      {children}
+    </PostForm>
+  );
+}
+
+type SingleFormProps = ActionFormProps & {
+  readonly action: Action;
+  readonly subject: Subject;
+  readonly expected?: Expected;
+  readonly kind?: 'main' | 'quiet';
+  /** The button's text, if it is not the action's own. */
+  readonly text?: string;
+};
+
+/** A button for one action on one subject, with its fields as children. */
+export function SingleForm(props: SingleFormProps) {
+  const { action, subject: about, expected = {}, kind, text, children, ...rest } = props;
+  const subject = subjectText(about);
+  return (
+    <ActionForm {...rest}>
+      <ExpectedFields {...{ subject, expected }} />
+      {children}
+      <Button kind={kind ?? 'quiet'} name="one" value={`${action} ${subject}`}>
+        {text ?? BUTTONS[action]}
+      </Button>
+    </ActionForm>
+  );
+}
+
+type LinkFormProps = Pick<SingleFormProps, 'back' | 'subject' | 'expected' | 'kind' | 'text'> &
+  Pick<FieldProps, 'label' | 'hint' | 'value' | 'error'>;
+
+/** Links a customer to a team, or a team to a customer, and replays the events that wait for it. */
+export function LinkForm({ label, hint, value, error, ...rest }: LinkFormProps) {
+  return (
+    <SingleForm action="link" class="row" {...rest}>
+      <Field
+        {...{ label, hint, value, error }}
+        name={ROW_FIELDS.link + subjectText(rest.subject)}
+        id={`link-${rest.subject.id}`}
+        maxlength={300}
+        required
+      />
+    </SingleForm>
+  );
+}
+
+type LinkCustomerFormProps = { readonly customerId: string; readonly back: string };
+
+export function LinkCustomerForm({ customerId, back }: LinkCustomerFormProps) {
+  return (
+    <LinkForm
+      back={back}
+      subject={{ kind: 'customer', id: customerId }}
+      label="Team id, name or email address"
+      kind="main"
+    />
+  );
+}
