@@ -71,7 +71,7 @@ test.each<[string, Behavior]>([
 
 test('open figures and the focus survive a refresh', async () => {
   const page = await openOverview();
-  const panel = page.getByRole('region', { name: 'Events per minute' });
+  const panel = page.getByRole('region', { name: 'Events of the last day' });
   await panel.getByText('In figures').click();
   await page.evaluate('document.querySelector("#overview").dataset.old = "yes"');
   await expect
@@ -95,7 +95,7 @@ test('a hidden page is refreshed as soon as it is visible again', async () => {
   await expectText(page).toMatch(OUTDATED);
   // While the clock stands still, only the event can refresh it.
   await page.clock.pauseAt(Date.now() + 120_000);
-  const response = page.waitForResponse(/range=hour/);
+  const response = page.waitForResponse((one) => new URL(one.url()).pathname === '/');
   await setHidden(false);
   await response;
   await page.clock.runFor(100);
@@ -122,7 +122,10 @@ test('a week of refreshes does not need more memory', { timeout: 400_000 }, asyn
   const page = await openOverview();
   const body = await (await pages.fetch('/')).text();
   // Tests only the page, without waiting for the server.
-  await page.route(/range=hour/, (route) => route.fulfill({ body, contentType: 'text/html' }));
+  await page.route(
+    (one) => one.pathname === '/',
+    (route) => route.fulfill({ body, contentType: 'text/html' }),
+  );
   const session = await page.context().newCDPSession(page);
   async function measure() {
     // Browsers keep the timings of 250 requests.

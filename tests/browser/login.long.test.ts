@@ -8,7 +8,7 @@ const instep = useBrowsedInstep({ OPS_TOKEN: OPERATIONS_TOKEN });
 
 test('a wrong token is rejected, and the right one leads to the requested page', async () => {
   const page = await browser.newPage();
-  await page.goto(`${instep.url}/?range=day`);
+  await page.goto(`${instep.url}/?live=off`);
   expect(await page.title()).toBe('Log in · Instep');
   expect(await page.getByRole('navigation').count()).toBe(0);
   expect(await axeViolations(page)).toEqual([]);
@@ -24,7 +24,7 @@ test('a wrong token is rejected, and the right one leads to the requested page',
   await page.keyboard.type(OPERATIONS_TOKEN);
   await page.keyboard.press('Enter');
   await expectText(page.getByRole('heading', { level: 1 })).toBe('Overview');
-  expect(page.url()).toBe(`${instep.url}/?range=day`);
+  expect(page.url()).toBe(`${instep.url}/?live=off`);
 });
 
 test('a session belongs to one browser, and ends with the logout', async () => {

@@ -7,19 +7,18 @@ const instep = useBrowsedInstep();
 
 test('a new event appears by itself, and the reader keeps place and focus', async () => {
   const page = await browser.newPage();
-  await page.goto(`${instep.url}/?range=day`);
+  await page.goto(instep.url);
   await expectText(page).toContain('No events yet');
-  const lastWeek = page.getByRole('link', { name: 'Last week' });
-  await lastWeek.focus();
+  const stop = page.getByRole('link', { name: 'Stop updating' });
+  await stop.focus();
   await page.evaluate('window.isTheSamePage = true');
 
   const customerId = 'cus_overview';
   await instep.addTeam('Overview', customerId);
   await instep.happen({ customerId });
-  await expectText(page).toContain('Events per 15 minutes');
+  await expectText(page).toContain('Events of the last day');
   expect(await page.evaluate('window.isTheSamePage')).toBe(true);
-  expect(page.url()).toContain('range=day');
-  expect(await page.locator(':focus').innerText()).toBe('Last week');
+  expect(await page.locator(':focus').innerText()).toBe('Stop updating');
 });
 
 test('the checks are loaded into the page, which keeps its title', async () => {
@@ -32,8 +31,8 @@ test('the checks are loaded into the page, which keeps its title', async () => {
 test('the chart has a name, a description and a table of its figures', async () => {
   const page = await browser.newPage();
   await page.goto(instep.url);
-  const panel = page.getByRole('region', { name: 'Events per minute', exact: true });
-  const chart = panel.getByRole('img', { name: 'Events per minute' });
+  const panel = page.getByRole('region', { name: 'Events of the last day', exact: true });
+  const chart = panel.getByRole('img', { name: 'Events per 15 minutes' });
   expect(await chart.locator('desc').textContent()).toMatch(/\d/);
   await panel.getByText('In figures').click();
   expect(await panel.getByRole('row').count()).toBeGreaterThan(1);
@@ -43,7 +42,7 @@ test('the parked events of the chart are a link away', async () => {
   await instep.happen({ eventId: 'evt_parked', customerId: 'cus_without_a_team' });
   const page = await browser.newPage();
   await page.goto(instep.url);
-  const chart = page.getByRole('region', { name: 'Events per minute' });
+  const chart = page.getByRole('region', { name: 'Events of the last day' });
   await chart.getByRole('link', { name: 'waiting for a team' }).click();
   await expectText(page.getByRole('row').nth(1)).toContain('cus_without_a_team');
   expect(await page.getByRole('row').count()).toBe(2);

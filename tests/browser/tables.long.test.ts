@@ -59,7 +59,12 @@ test('on a phone each row is a card that shows time, outcome and event', async (
 
 test.each([
   ['the links to other pages', '/events', '.pages', 'td:nth-child(3) a'],
-  ['the buttons for selected rows', '/attention?select=all', '.toolbar', 'input[type="checkbox"]'],
+  [
+    'the buttons for selected rows',
+    '/attention?select=all',
+    '.toolbar',
+    'td input[type="checkbox"]',
+  ],
 ])('on a phone %s stay in view, below what has the focus', async (_, path, sticky, focused) => {
   const page = await browser.newPage({ viewport: PHONE });
   await page.goto(pages.url + path);

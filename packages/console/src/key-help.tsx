@@ -10,12 +10,14 @@ const KEYS = [
 /** The help for keys, which a script shows where they work. Speech input types letters, so they can be turned off. */
 export function KeyHelp() {
   return (
-    <details class="keys" hidden>
-      <summary>Keys</summary>
-      <Facts facts={KEYS} />
-      <label>
-        <input type="checkbox" id="single-keys" /> Use these keys
-      </label>
-    </details>
+    <footer class="keys" hidden>
+      <details>
+        <summary>Keys</summary>
+        <Facts facts={KEYS} />
+        <label>
+          <input type="checkbox" id="single-keys" /> Use these keys
+        </label>
+      </details>
+    </footer>
   );
 }

@@ -97,8 +97,6 @@ export const OTHER_SHOTS: readonly Shot[] = [
       await logIn(page);
     },
   },
-  at('overview-day', '/?range=day&live=off'),
-  at('overview-week', '/?range=week&live=off'),
   {
     name: 'overview-figures',
     async open(page, { demo }) {
@@ -110,7 +108,10 @@ export const OTHER_SHOTS: readonly Shot[] = [
     name: 'overview-outdated',
     async open(page, { demo }) {
       await page.goto(demo.url);
-      await page.route(/range=hour/, (route) => route.abort());
+      await page.route(
+        (one) => one.pathname === '/',
+        (route) => route.abort(),
+      );
       await page.evaluate(`htmx.trigger('#overview', 'refresh')`);
       await expectText(page).toContain('Retrying');
     },
@@ -139,7 +140,7 @@ export const OTHER_SHOTS: readonly Shot[] = [
     name: 'attention-choose-team',
     async open(page, { demo }) {
       await page.goto(`${demo.url}/attention`);
-      const team = page.getByPlaceholder('Team id or name').first();
+      const team = page.getByPlaceholder('Team id, name or email').first();
       await team.fill('a');
       await team.press('Enter');
       await page.locator('[data-result=several-teams]').waitFor();
@@ -198,8 +199,8 @@ export const OTHER_SHOTS: readonly Shot[] = [
     },
   },
   ofEmpty('events-empty', '/events'),
-  at('events-none', '/events?event=evt_none'),
-  at('events-invalid', '/events?from=yesterday&team=999'),
+  at('events-none', '/events?search=evt_none'),
+  at('events-invalid', '/events?from=yesterday&search=Nobody'),
   ...['applied', 'unchanged', 'parked', 'unreadable'].map((outcome) => ({
     name: `event-${outcome}`,
     async open(page: Page, { demo }: Consoles) {
@@ -222,14 +223,6 @@ export const OTHER_SHOTS: readonly Shot[] = [
   ofEmpty('reconcile-empty', '/reconcile'),
   at('not-found', '/nothing'),
   {
-    name: 'form-expired',
-    async open(page, { demo }) {
-      await page.goto(`${demo.url}/reconcile`);
-      await page.evaluate(`document.querySelector('[name=csrf]').value = ''`);
-      await press(page, 'Start a dry run');
-    },
-  },
-  {
     name: 'attention-acted',
     async open(page, { demo }) {
       await page.goto(`${demo.url}/attention?select=all`);
@@ -239,6 +232,13 @@ export const OTHER_SHOTS: readonly Shot[] = [
       await expectText(page).toMatch(/failed|done/);
     },
   },
-  at('actions', '/actions'),
+  {
+    name: 'attention-dismiss-question',
+    async open(page, { demo }) {
+      await page.goto(`${demo.url}/attention?issue=payment-due&select=all`);
+      await page.locator('.toolbar').getByRole('button', { name: 'Dismiss' }).click();
+      await page.getByRole('heading', { level: 1, name: 'Dismiss' }).waitFor();
+    },
+  },
   ofEmpty('actions-empty', '/actions'),
 ];
