@@ -5,7 +5,7 @@ import { defineConfig } from 'rolldown';
 const external = (name) => !name.startsWith('.') && !isAbsolute(name);
 
 // The entries of each package.json. The modules that they share go into `dist/chunks`: a process that loads a few files
-// instead of 130 starts in two thirds of the time (docs/decisions/0019-load-few-packages.md).
+// instead of 130 starts in two thirds of the time.
 const libraries = {
   engine: {
     index: 'index.ts',
