@@ -14,6 +14,7 @@ const NAMES = [
   'session secret',
   "Stripe's API",
   'webhook endpoint',
+  'connection',
   'PostgreSQL',
   'durability',
   'privileges',
@@ -55,7 +56,10 @@ test('prints ok on each line and exits with 0 when nothing is wrong', async () =
   expect(checks.map(({ name }) => name)).toEqual(NAMES);
   expect(issuesOf({ checks })).toEqual([]);
   expect(checks.every(({ advice }) => advice === null)).toBe(true);
-  expect({ code, stderr }).toEqual({ code: 0, stderr: '13 ok, 0 warnings, 0 failures\n' });
+  expect({ code, stderr }).toEqual({
+    code: 0,
+    stderr: `${NAMES.length} ok, 0 warnings, 0 failures\n`,
+  });
 
   const shown = await runInstep(['doctor'], environment);
   const lines = shown.stdout.trimEnd().split('\n');
@@ -70,7 +74,7 @@ test('prints advice below a failure and exits with 1', async () => {
   const { code, stdout, stderr } = await runInstep(['doctor'], { ...environment, PORT: '70000' });
   expect({ code, stderr }).toEqual({
     code: 1,
-    stderr: expect.stringMatching(/^instep: 12 ok, 0 warnings, 1 failure \[DOCTOR_FAILED\]\n$/),
+    stderr: expect.stringMatching(/^instep: \d+ ok, 0 warnings, 1 failure \[DOCTOR_FAILED\]\n$/),
   });
   expect(stdout.split('\n').slice(0, 2)).toEqual([
     'failure  configuration     PORT must be a whole number from 0 to 65535',

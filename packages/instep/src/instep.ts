@@ -11,6 +11,7 @@ import {
   type DeclaredTables,
   type PlanChange,
   type Query,
+  readEncryption,
   readTeamChanges,
   type TeamChangesRequest,
 } from 'instep-engine/postgres';
@@ -205,6 +206,9 @@ export async function openService(options: InstepOptions): Promise<Service> {
   });
   const { database, services, handle, ingest, runMaintenance, close, stopBeingReady } = engine;
   const { query } = database;
+  if (!server.isEmbedded) {
+    logger.info({ encryption: (await readEncryption(query)) ?? 'none' }, 'connected');
+  }
   const context: OperateContext = {
     ...services,
     ...{ linkByMetadata, keyMode: services.keyMode ?? null, otherFeatures: OTHER_FEATURES },

@@ -83,6 +83,14 @@ export class PostgresCluster {
     await this.start();
   }
 
+  /** From its next start on, it offers TLS with this certificate. */
+  offerTls(certificates: string, key: string): void {
+    this.#write('server.crt', certificates);
+    this.#write('server.key', key);
+    chmodSync(join(this.folder, 'server.key'), 0o600);
+    appendFileSync(join(this.folder, 'postgresql.conf'), 'ssl = on\n');
+  }
+
   get url(): URL {
     return new URL(`postgres://${USER}:${DATABASE_PASSWORD}@127.0.0.1:${this.port}/${DATABASE}`);
   }

@@ -139,6 +139,17 @@ function fileOf(parameters: URLSearchParams, parameter: string): string | undefi
   }
 }
 
+/**
+ * The same database, whose server must have a certificate of this issuer (PEM) for its host name, whatever the URL says of
+ * verifying it; `null`: the URL turns TLS off.
+ */
+export function withIssuer(address: DatabaseAddress, ca: string): DatabaseAddress | null {
+  const { connection } = address;
+  if (connection.ssl === false) return null;
+  const { cert, key } = connection.ssl ?? { cert: undefined, key: undefined };
+  return { ...address, connection: { ...connection, ssl: { ca, cert, key } } };
+}
+
 /** In the `options` of libpq: `-c search_path=app,public`, with a backslash before spaces. */
 const OPTION = /(?:^|\s)(?:-c\s*|--)search[_-]path=((?:\\.|[^\s\\])*)/;
 

@@ -193,8 +193,8 @@ const UNKNOWN_ISSUER = new Set([
 ]);
 
 const TRUST_IT =
-  "set sslrootcert=/path/to/ca.pem in DATABASE_URL to the issuer's certificate, or " +
-  'sslmode=no-verify to encrypt without verifying the server';
+  "set DATABASE_CA to the issuer's certificate or the path of its file or, to encrypt without verifying the server, " +
+  'sslmode=no-verify in DATABASE_URL';
 
 function isUnknownIssuer(cause: unknown): boolean {
   return cause instanceof Error && 'code' in cause && UNKNOWN_ISSUER.has(String(cause.code));

@@ -17,6 +17,7 @@ export {
   describeAddress,
   parseDatabaseUrl,
   UnfitUrl,
+  withIssuer,
 } from './database-url.ts';
 export {
   CHECK_CONNECTION,
@@ -54,6 +55,7 @@ export {
   readStates,
   type StoredStates,
 } from './statements/customers.ts';
+export { readEncryption } from './statements/encryption.ts';
 export { isDismissed } from './statements/events.ts';
 export {
   countStoredIssues,

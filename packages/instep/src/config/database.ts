@@ -10,9 +10,17 @@ import {
   parseDatabaseUrl,
   UnfitUrl,
   type WantedTables,
+  withIssuer,
 } from 'instep-engine/postgres';
 import * as v from 'valibot';
-import { type Environment, oneOf, readVariables, type Values, withRemedy } from './environment.ts';
+import {
+  ConfigInvalid,
+  type Environment,
+  oneOf,
+  readVariables,
+  type Values,
+  withRemedy,
+} from './environment.ts';
 
 export type DatabaseConfig = {
   /** `null` for the embedded database. */
@@ -61,6 +69,7 @@ export function databaseVariables(environment: Environment) {
         },
       ),
     ),
+    DATABASE_CA: certificate,
     INSTEP_DATA: v.optional(v.string(), './data'),
     INSTEP_TABLES: declaredTables,
     PROFILE: oneOf('on', 'off'),
@@ -72,10 +81,23 @@ export function toDatabaseConfig(
   value: Values<ReturnType<typeof databaseVariables>>,
 ): DatabaseConfig {
   return {
-    address: value.DATABASE_URL,
+    address: addressOf(value),
     dataFolder: resolve(value.INSTEP_DATA),
     tables: { ...value.INSTEP_TABLES, profile: profileOf(value) },
   };
+}
+
+/** @throws ConfigInvalid */
+function addressOf({
+  DATABASE_URL: address,
+  DATABASE_CA: issuer,
+}: Values<ReturnType<typeof databaseVariables>>): DatabaseAddress | null {
+  if (issuer === undefined || address === null) return address;
+  const verified = withIssuer(address, issuer);
+  if (verified !== null) return verified;
+  const problem = 'is set, but DATABASE_URL turns TLS off';
+  const remedy = 'remove sslmode from the URL, or the variable';
+  throw new ConfigInvalid([{ variable: 'DATABASE_CA', problem, remedy }]);
 }
 
 function profileOf({
@@ -97,6 +119,28 @@ function reasonAgainstEmbedded(environment: Environment): string | null {
   if (environment.PGHOST) return 'PGHOST is set';
   return null;
 }
+
+const IS_CERTIFICATE = /-----BEGIN CERTIFICATE-----/;
+
+/** One or more certificates in PEM, or the path of a file with them. */
+const certificate = v.optional(
+  v.pipe(
+    v.string(),
+    v.rawTransform<string, string>(({ dataset: { value: text }, addIssue, NEVER }) => {
+      try {
+        // Some platforms keep a variable on one line.
+        const pem = IS_CERTIFICATE.test(text)
+          ? text.replaceAll('\\n', '\n')
+          : readFileSync(text, 'utf8');
+        if (IS_CERTIFICATE.test(pem)) return pem;
+      } catch {
+        // No such file.
+      }
+      addIssue({ message: 'must be a certificate in PEM, or the path of a file with it' });
+      return NEVER;
+    }),
+  ),
+);
 
 /** Statements quote these names, and PostgreSQL truncates longer ones. */
 const name = v.pipe(

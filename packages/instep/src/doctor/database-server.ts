@@ -1,14 +1,43 @@
 // The checks of the database server. examine.ts calls them.
 
-import { onlyRow, type Query } from 'instep-engine/postgres';
+import { type DatabaseAddress, onlyRow, type Query, readEncryption } from 'instep-engine/postgres';
 import { type Check, failure, ok, warning } from './check.ts';
 
 const OLDEST_VERSION = 140_000;
 
-/** The server's version, its durability and its encoding. */
-export async function checkDatabaseServer(query: Query): Promise<Check[]> {
+/** The connection, and the server's version, its durability and its encoding. */
+export async function checkDatabaseServer(
+  query: Query,
+  address: DatabaseAddress | null,
+): Promise<Check[]> {
   const state = await readServerState(query);
-  return [checkVersion(state), checkDurability(state), ...checkEncoding(state)];
+  return [
+    ...(address === null ? [] : [checkConnection(address, await readEncryption(query))]),
+    checkVersion(state),
+    checkDurability(state),
+    ...checkEncoding(state),
+  ];
+}
+
+/** A name without a dot is that of a private network. */
+const IS_PRIVATE = /^(?:127\.|10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.|::1$|\/|[^.:]*$)/;
+
+function checkConnection(
+  { connection: { host = 'localhost', ssl } }: DatabaseAddress,
+  protocol: string | null,
+): Check {
+  const name = 'connection';
+  if (protocol === null) {
+    const result = `to ${host} is not encrypted`;
+    if (IS_PRIVATE.test(host)) return ok(name, result);
+    return warning(name, result, 'add sslmode=verify-full to DATABASE_URL');
+  }
+  const encrypted = `to ${host} is encrypted (${protocol})`;
+  const isVerified = typeof ssl !== 'object' || ssl.rejectUnauthorized !== false;
+  if (isVerified) return ok(name, `${encrypted}, and its certificate verified`);
+  const advice =
+    "set DATABASE_CA to the issuer's certificate, and sslmode=verify-full in DATABASE_URL";
+  return warning(name, `${encrypted}, but anybody can be the server`, advice);
 }
 
 export function checkVersion({

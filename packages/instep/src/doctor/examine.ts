@@ -178,7 +178,7 @@ async function* checkServer(
   });
   const { query } = opened;
   try {
-    yield* await checkDatabaseServer(query);
+    yield* await checkDatabaseServer(query, database.address);
     yield* checkContents(opened, server.tables, options);
   } finally {
     await opened.close();
