@@ -176,7 +176,7 @@ describe('the list', () => {
       /Missed team \d+ cus_Missed .* ago out of sync .* → no plan \(canceled\) .*Repair/,
       /ByHand team \d+ cus_ByHand .* ago changed by hand .* \(trialing\) → \S+ Repair/,
       /Unknown team \d+ cus_unknown .* ago unknown customer .* Link team/,
-      /cus_parked .* ago waiting for a team .* active for prod_pro \. Link team/,
+      /cus_parked .* ago waiting for a team .* active for Pro \. Link team/,
       /unknown order .* sub_ByHand .* Compare/,
       /evt_odd .* ago unreadable event data\.object: .* Replay/,
     ]) {
@@ -320,6 +320,16 @@ describe('a parked customer', () => {
       /name="(choose [^"]*)" value="([^"]*)"/.exec(asked.html) ?? [];
     expect(value).toBe(String(teamId));
     expect(resultsIn((await send([[name, value]])).html)).toEqual(['linked']);
+    expect((await account.planOf(teamId))?.customerId).toBe('cus_1');
+  });
+
+  test('is linked to a team by its id with a #', async () => {
+    await park('cus_1');
+    const teamId = await newTeam('Acme');
+    await send([
+      ['one', 'link customer:cus_1'],
+      ['link customer:cus_1', `#${teamId}`],
+    ]);
     expect((await account.planOf(teamId))?.customerId).toBe('cus_1');
   });
 

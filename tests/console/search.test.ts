@@ -102,6 +102,13 @@ test('an email address finds the teams of a person, where a table says whose the
   expect(await locationOf('/search?q=ada@example.com')).toBe('/teams/7');
   expect(await locationOf('/search?q=ADA@Example.com')).toBe('/teams/7');
   expect((await own.get('/teams?search=ada@example.com')).text).toContain('Engines');
+  await openPipeline(connect(people.url))([receivedEvent({ customerId: 'cus_engines' })]);
+  const linked = await own.post('/actions', {
+    ...{ one: 'link customer:cus_engines', back: '/attention' },
+    'link customer:cus_engines': 'ada@example.com',
+  });
+  expect(linked.html).toContain('data-result="linked"');
+  expect((await own.get('/events?search=ada@example.com')).text).toContain('cus_engines');
   for (const address of ['bob@example.com', 'ada@example', 'nobody@example.com']) {
     expect((await own.get(`/search?q=${address}`)).text).toContain('No team found');
   }

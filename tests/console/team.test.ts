@@ -56,10 +56,12 @@ describe('the reason for the plan', () => {
     const { html, text } = await pages.get(path);
     expect(html).toContain('href="/attention?issue=parked-events"');
     expect(html).toContain(`name="link team:${teamId}" value="cus_paid"`);
+    expect(text).toMatch(/The newest says active for Pro \./);
     expect(text).not.toMatch(/provider_|npx/);
     const linked = await link(teamId, 'cus_paid');
     expect(linked.html).toContain('data-result="linked"');
     expect(linked.html).toContain('data-status="has plan"');
+    expect(linked.text).toMatch(/Known subscriptions .* sub_paid active Pro/);
   });
 
   test('keeps a customer that could not be linked, with the error', async () => {

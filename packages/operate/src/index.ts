@@ -146,6 +146,7 @@ export { checkHealth, examineInstallation, type HealthReport } from './operate/h
 export type { LostPlan, NamedTeam } from './operate/named-teams.ts';
 export { MAX_COUNTED_OF_CUSTOMER } from './operate/open-issues.ts';
 export { type Performed, type PerformedAction, perform, type Task } from './operate/perform.ts';
+export { readProductNames } from './operate/product-names.ts';
 export { type NamedToken, ROLES, type Role } from './operate/roles.ts';
 export { countTeams, type TeamCounts } from './operate/team-counts.ts';
 export {

@@ -5,6 +5,7 @@ import {
   findIssues,
   type IssueCounts,
   type OperateContext,
+  readProductNames,
   SUBJECT_ISSUES,
   type SubjectIssueCode,
 } from 'instep-operate';
@@ -21,7 +22,7 @@ import { ISSUE_NAMES, issueCountText, issuesUrl } from '../links/issue-links.ts'
 import { Page } from '../page.tsx';
 import { canAct } from '../request-context.ts';
 import { EXPORTED_ISSUE } from './export-issues.ts';
-import { IssueTable, type IssueTableProps } from './issue-table.tsx';
+import { IssueTable, type IssueTableProps, productsOf } from './issue-table.tsx';
 
 /** `/attention`: everything that is wrong with single teams, customers and events, and its remedy. */
 export function attentionPages(services: OperateContext): Hono {
@@ -41,6 +42,7 @@ export function attentionPages(services: OperateContext): Hono {
       findIssues(services).count(),
       actionsOf(services, req.query('done')),
     ]);
+    const names = await readProductNames(services, productsOf(first.issues));
     const texts = readTexts(new URL(req.url).searchParams);
     const failures = new Map(acted.flatMap((one) => (one.isDone ? [] : [[one.subject, one]])));
     return render(
@@ -52,7 +54,7 @@ export function attentionPages(services: OperateContext): Hono {
         ) : (
           <>
             <ExportLink url={issuesUrl(code)} />
-            <IssueForm {...{ first, code, areSelected, texts, failures }} />
+            <IssueForm {...{ first, code, areSelected, names, texts, failures }} />
           </>
         )}
         <p>

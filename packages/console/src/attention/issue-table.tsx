@@ -43,6 +43,7 @@ const COLUMNS = [
 export type IssueTableProps = {
   readonly issues: readonly ListedIssue[];
   readonly areSelected: boolean;
+  readonly names: ProductNames;
   /** The texts in the rows' fields, by subject. */
   readonly texts: ReadonlyMap<string, string>;
   /** The rows' last actions that failed. */
@@ -66,7 +67,7 @@ type RowState = Omit<IssueTableProps, 'issues'>;
 function issueCells(
   issue: ListedIssue,
   index: number,
-  { areSelected, texts, failures }: RowState,
+  { areSelected, names, texts, failures }: RowState,
 ): Child[] {
   const subject = subjectText(issue.subject);
   const { dismissalId } = issue;
@@ -87,7 +88,8 @@ function issueCells(
     <Who issue={issue} />,
     <Time ms={issue.sinceMs} format="age" />,
     <>
-      <Badge tone={TONES[issue.severity]}>{ISSUE_NAMES[issue.code]}</Badge> <Why issue={issue} />
+      <Badge tone={TONES[issue.severity]}>{ISSUE_NAMES[issue.code]}</Badge>{' '}
+      <Why issue={issue} names={names} />
     </>,
     <Resolution {...{ issue, subject, failure }} id={`row-${index}`} text={texts.get(subject)} />,
   ];
@@ -109,8 +111,20 @@ export function Who({ issue }: { readonly issue: OpenIssue }) {
   );
 }
 
+/** The names of products by their ids. */
+export type ProductNames = ReadonlyMap<string, string>;
+
+/** The products that issues show, whose names are to be read. */
+export const productsOf = (issues: readonly OpenIssue[]) =>
+  issues.flatMap(({ evidence }) => {
+    const newest = 'newest' in evidence ? evidence.newest : null;
+    return (newest && subscriptionOf(newest)?.productId) ?? [];
+  });
+
+type WhyProps = { readonly issue: OpenIssue; readonly names: ProductNames };
+
 /** Why the issue is on the list, in a sentence. */
-export function Why({ issue }: { readonly issue: OpenIssue }) {
+export function Why({ issue, names }: WhyProps) {
   switch (issue.code) {
     case 'unreadable-event':
       return <ReasonText reason={issue.evidence.reason} />;
@@ -151,7 +165,7 @@ export function Why({ issue }: { readonly issue: OpenIssue }) {
     case 'double-billed':
       return <WhyDouble {...issue} />;
     case 'parked-events':
-      return <WhyParked {...issue} />;
+      return <WhyParked issue={issue} names={names} />;
     default:
       return <WhyFound {...issue} />;
   }
@@ -159,7 +173,10 @@ export function Why({ issue }: { readonly issue: OpenIssue }) {
 
 type ParkedIssue = Extract<OpenIssue, { readonly code: 'parked-events' }>;
 
-function WhyParked({ team, evidence: { events, newest, suggestedTeam } }: ParkedIssue) {
+type WhyParkedProps = { readonly issue: ParkedIssue; readonly names: ProductNames };
+
+function WhyParked({ issue: { team, evidence }, names }: WhyParkedProps) {
+  const { events, newest, suggestedTeam } = evidence;
   const count =
     events === 1 ? '1 event waits' : `${countText(events, MAX_COUNTED_OF_CUSTOMER)} events wait`;
   if (team !== null) {
@@ -170,21 +187,15 @@ function WhyParked({ team, evidence: { events, newest, suggestedTeam } }: Parked
       </>
     );
   }
-  const subscription = newest === null ? null : subscriptionOf(newest);
+  const { status, productId = null } = (newest && subscriptionOf(newest)) ?? {};
   return (
     <>
       No team is linked to this customer. {count}.
-      {subscription !== null && (
+      {status !== undefined && (
         <>
           {' '}
-          The newest says <StatusBadge status={subscription.status} />
-          {subscription.productId !== null && (
-            <>
-              {' '}
-              for <Id text={subscription.productId} />
-            </>
-          )}
-          .
+          The newest says <StatusBadge status={status} />
+          <Product name={names.get(productId ?? '') ?? null} id={productId} />.
         </>
       )}
       {suggestedTeam !== null && (

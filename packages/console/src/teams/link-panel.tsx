@@ -4,9 +4,10 @@ import {
   type NamedTeam,
   type OpenIssue,
   type OperateContext,
+  readProductNames,
 } from 'instep-operate';
 import { LinkForm, ROW_FIELDS, SingleForm } from '../actions/action-form.tsx';
-import { Why } from '../attention/issue-table.tsx';
+import { type ProductNames, productsOf, Why } from '../attention/issue-table.tsx';
 import { StripeId } from '../components/id.tsx';
 import { Panel } from '../components/panels.tsx';
 import { Table } from '../components/table.tsx';
@@ -15,8 +16,11 @@ import { issuesUrl } from '../links/issue-links.ts';
 import { teamUrl } from '../links/subject-links.tsx';
 import { canAct } from '../request-context.ts';
 
-/** Customers that have no team, the most severe first. */
-export type WaitingCustomers = readonly OpenIssue[];
+/** Customers that have no team, the most severe first, and the names of their products. */
+export type WaitingCustomers = {
+  readonly issues: readonly OpenIssue[];
+  readonly names: ProductNames;
+};
 
 const MAX_OFFERED = 10;
 
@@ -25,7 +29,8 @@ export async function readWaitingCustomers(context: OperateContext): Promise<Wai
   const codes = ['parked-events', 'customer-without-team'] as const;
   const found = codes.map((code) => findIssues(context, code).first(MAX_OFFERED));
   const issues = (await Promise.all(found)).flatMap((first) => first.issues);
-  return issues.filter(({ team }) => team === null).slice(0, MAX_OFFERED);
+  const waiting = issues.filter(({ team }) => team === null).slice(0, MAX_OFFERED);
+  return { issues: waiting, names: await readProductNames(context, productsOf(waiting)) };
 }
 
 /** The customer that was entered and could not be linked, and why. */
@@ -50,17 +55,17 @@ export function LinkPanel({ team, waiting, failure }: LinkPanelProps) {
         hint="The id at Stripe, such as cus_123. Its events that wait for a team are replayed."
         kind="main"
       />
-      {waiting.length === 0 ? (
+      {waiting.issues.length === 0 ? (
         <p>No customer waits for a team.</p>
       ) : (
         <>
           <Table
             label="Customers that wait for a team"
             columns={['Customer', 'Since', { name: 'Why', class: 'wide' }, 'Link']}
-            rows={waiting.map((issue) => [
+            rows={waiting.issues.map((issue) => [
               <StripeId text={issue.customerId} />,
               <Time ms={issue.sinceMs} format="age" />,
-              <Why issue={issue} />,
+              <Why issue={issue} names={waiting.names} />,
               <SingleForm {...formOf(team)} action="link" kind="main">
                 <input
                   type="hidden"

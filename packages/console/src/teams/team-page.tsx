@@ -4,12 +4,14 @@ import {
   explainTeam,
   type OperateContext,
   type RecordedAction,
+  readProductNames,
   readTeam,
   readTimeline,
   type TeamSubscription,
 } from 'instep-operate';
 import { ActionSummary, actionsOf, recordedText } from '../actions/action-summary.tsx';
 import { readTexts } from '../actions/selection.ts';
+import type { ProductNames } from '../attention/issue-table.tsx';
 import { Badge, StatusBadge } from '../components/badges.tsx';
 import { Panel } from '../components/panels.tsx';
 import { Table } from '../components/table.tsx';
@@ -44,9 +46,11 @@ export function teamPage(options: OperateContext): Hono {
     const { team, issue } = explained;
     const acted = await actionsOf(options, req.query('done'));
     const isLinkable = team.customerId === null || issue?.code === 'unknown-customer';
+    const productIds = explained.subscriptions.flatMap((one) => one.subscription.productId ?? []);
+    const names = await readProductNames(options, productIds);
     const waiting = isLinkable ? await readWaitingCustomers(options) : null;
     const entered = readTexts(new URL(req.url).searchParams).get(`team:${team.id}`) ?? '';
-    return render(<TeamPage {...{ explained, waiting, entered, acted }} />);
+    return render(<TeamPage {...{ explained, names, waiting, entered, acted }} />);
   });
 }
 
@@ -56,6 +60,8 @@ function noTeam(): never {
 
 type TeamPageProps = {
   readonly explained: ExplainedTeam;
+  /** Of the products of its subscriptions. */
+  readonly names: ProductNames;
   /** `null` unless the team needs a customer. */
   readonly waiting: WaitingCustomers | null;
   /** The customer that was entered to be linked. */
@@ -63,7 +69,7 @@ type TeamPageProps = {
   readonly acted: readonly RecordedAction[];
 };
 
-function TeamPage({ explained, waiting, entered, acted }: TeamPageProps) {
+function TeamPage({ explained, names, waiting, entered, acted }: TeamPageProps) {
   const { team, subscriptions, timeline, dismissal } = explained;
   const { id, customerId } = team;
   const failure = failureOf(acted, entered);
@@ -85,7 +91,7 @@ function TeamPage({ explained, waiting, entered, acted }: TeamPageProps) {
       <TimelinePanel {...{ team, timeline }} isNewest />
       {subscriptions.length > 0 && (
         <Panel title="Known subscriptions" id="subscriptions">
-          <SubscriptionTable subscriptions={subscriptions} />
+          <SubscriptionTable {...{ subscriptions, names }} />
         </Panel>
       )}
       {customerId !== null && waiting === null && <CustomerPanel {...{ team, failure }} />}
@@ -101,12 +107,14 @@ function failureOf([acted]: readonly RecordedAction[], value: string): LinkFailu
 
 const COLUMNS = ['Subscription', 'Status', 'Product', 'Last effect', 'Note'];
 
+type SubscriptionTableProps = Pick<TeamPageProps, 'names'> & Pick<ExplainedTeam, 'subscriptions'>;
+
 /** The customer's subscriptions, newest first, and which of them decides the team's plan. */
-function SubscriptionTable({ subscriptions }: Pick<ExplainedTeam, 'subscriptions'>) {
+function SubscriptionTable({ subscriptions, names }: SubscriptionTableProps) {
   const rows = subscriptions.map(({ subscription, order, isDeciding }) => [
     <OptionalText text={subscription.subscriptionId} maxLength={120} />,
     <StatusBadge status={subscription.status} />,
-    <OptionalText text={subscription.productId} />,
+    <OptionalText text={names.get(subscription.productId ?? '') ?? subscription.productId} />,
     <Time ms={subscription.createdSeconds * 1_000} format="age" />,
     <Note {...{ isDeciding, order }} />,
   ]);

@@ -16,6 +16,7 @@ import {
   restoreParkedEvents,
 } from 'instep-engine/repair';
 import type { ActingOperator } from 'instep-engine/rule';
+import { InstepError } from 'instep-engine/runtime';
 import {
   countOutcomes,
   type Replayed,
@@ -184,21 +185,29 @@ async function changeCustomer(
 /** How many teams are offered for a text that is neither an id nor a name. */
 const MAX_CANDIDATES = 5;
 
-/** The team with this id, or the only one with exactly this name. For any other text, the teams that it can mean. */
+/**
+ * The team with this id, the only one with exactly this name, or the only one of the person with this email address. For
+ * any other text, the teams that it can mean. An id can begin with `#`.
+ */
 async function teamNamed(
-  text: string,
+  entered: string,
   context: OperateContext,
 ): Promise<NamedTeam | Extract<ActionResult, { code: 'no-such-team' | 'several-teams' }>> {
   const { query } = context.database;
+  const text = entered.replace(/^#(?=\w)/, '');
   if (text === '') return { code: 'no-such-team', text };
   const byId = await readNamedTeam(query, text);
   if (byId !== null) return byId;
   const named = await readTeamsWithName(query, text, MAX_CANDIDATES);
   const [team] = named;
   if (team !== undefined && named.length === 1) return team;
+  const ofPerson = text.includes('@') ? await teamsOfPerson(text, context) : [];
+  const [own] = ofPerson;
+  if (own !== undefined && named.length === 0 && ofPerson.length === 1) return own;
+  const known = [...named, ...ofPerson];
   const found =
-    named.length > 0
-      ? named
+    known.length > 0
+      ? known
       : (await findTeams(context, { text }).page({ limit: MAX_CANDIDATES })).teams;
   if (found.length === 0) return { code: 'no-such-team', text };
   const candidates = found.map(({ id, name, plan }) => {
@@ -206,6 +215,22 @@ async function teamNamed(
   });
   return { code: 'several-teams', text, candidates };
 }
+
+/** None where no table says which people belong to which team. */
+async function teamsOfPerson(
+  email: string,
+  context: OperateContext,
+): Promise<readonly NamedTeam[]> {
+  try {
+    return (await findTeams(context, { email }).page({ limit: MAX_CANDIDATES })).teams;
+  } catch (error) {
+    const isUnknown = error instanceof InstepError && PEOPLE_UNKNOWN.includes(error.code);
+    if (!isUnknown) throw error;
+    return [];
+  }
+}
+
+const PEOPLE_UNKNOWN = ['MEMBERS_UNKNOWN', 'PROFILE_OFF'];
 
 async function unlink(
   { subject: { id }, expectedCustomerId }: RequestOf<'unlink'>,
