@@ -1,10 +1,10 @@
 import type { Comparison } from '../measures/compare.ts';
 import { LOADS, type LoadName } from '../measures/measure-system.ts';
-import { figure, NONE, table } from './format.ts';
+import { figure, table } from './format.ts';
 import { ratioTo, type Summary, summarize } from './summary.ts';
 
-const HEAD = ['', 'per second', 'vs. floor', 'p50', 'p99', 'p99 / p50'];
-const COSTS = ['server', 'PostgreSQL', 'sender', 'per million', 'peak'];
+const HEAD = ['', 'per second', 'vs. floor', 'p50', 'p99'];
+const COSTS = ['server', 'PostgreSQL', 'peak'];
 const WRONG = 'wrong customers';
 
 /** The medians of one measurement, a row for each system that has it. */
@@ -20,7 +20,6 @@ export function loadsTable({ systems, samples }: Comparison, name: LoadName): st
         figure(ratioTo(samples, name, system.name, 'floor')),
         figure(summary.p50Ms, ' ms'),
         figure(summary.p99Ms, ' ms'),
-        figure(summary.p99Ms / summary.p50Ms),
         ...(isMixed(name) ? [] : costsOf(summary)),
         ...(name === LOADS.renewals ? [figure(summary.wrongCustomers)] : []),
       ],
@@ -32,17 +31,8 @@ export function loadsTable({ systems, samples }: Comparison, name: LoadName): st
 
 const isMixed = (name: LoadName) => name === LOADS.eventsMixed || name === LOADS.profilesMixed;
 
-function costsOf(summary: Summary): string[] {
-  const { serverCpuUs, postgresCpuUs, senderCpuUs, peakMegabytes } = summary;
-  const isKnown = serverCpuUs !== null && postgresCpuUs !== null;
-  return [
-    figure(serverCpuUs, ' µs'),
-    figure(postgresCpuUs, ' µs'),
-    figure(senderCpuUs, ' µs'),
-    // A microsecond for each of a million requests is a second.
-    isKnown ? figure(serverCpuUs + postgresCpuUs, ' s') : NONE,
-    figure(peakMegabytes, ' MB'),
-  ];
+function costsOf({ serverCpuUs, postgresCpuUs, peakMegabytes }: Summary): string[] {
+  return [figure(serverCpuUs, ' µs'), figure(postgresCpuUs, ' µs'), figure(peakMegabytes, ' MB')];
 }
 
 /** The problems, so that invalid numbers are not mistaken for valid ones. */

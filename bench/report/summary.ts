@@ -10,7 +10,6 @@ export type Summary = {
   readonly p99Ms: number;
   readonly serverCpuUs: number | null;
   readonly postgresCpuUs: number | null;
-  readonly senderCpuUs: number | null;
   /** The maximum of all rounds, like the next one. */
   readonly peakMegabytes: number | null;
   readonly wrongCustomers: number;
@@ -34,7 +33,6 @@ export function summarize(
     p99Ms: of(({ p99Ms }) => p99Ms),
     serverCpuUs: medianOfKnown(all.map(({ serverCpuUs }) => serverCpuUs)),
     postgresCpuUs: medianOfKnown(all.map(({ postgresCpuUs }) => postgresCpuUs)),
-    senderCpuUs: medianOfKnown(all.map(({ senderCpuUs }) => senderCpuUs)),
     peakMegabytes: peaks.length === 0 ? null : Math.max(...peaks),
     wrongCustomers: Math.max(...all.map(({ wrongCustomers }) => wrongCustomers)),
     problems: all.flatMap(({ problems }) => problems),
