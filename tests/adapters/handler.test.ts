@@ -1,4 +1,5 @@
 import { EventEmitter } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   createHandler,
   createLogger,
@@ -292,3 +293,25 @@ test('maintenance on demand applies an event whose team is linked later', async 
   await handler.runMaintenance(5_000);
   expect((await readTeam(database.query, teamId))?.plan.subscriptionStatus).toBe('active');
 });
+
+test.each(['VERCEL', 'AWS_LAMBDA_FUNCTION_NAME', 'K_SERVICE', 'FUNCTIONS_WORKER_RUNTIME'])(
+  'nothing runs in the background where %s says that the platform freezes processes',
+  async (variable) => {
+    const lines: string[] = [];
+    const handler = create({
+      environment: { ...environment, [variable]: '1' },
+      logger: createLogger('warn', { write: (line) => lines.push(line) }),
+      maintenance: 'background',
+    });
+    const customerId = `cus_${variable}`;
+    await handler(webhookRequest(eventBody({ customerId })));
+    const teamId = await addTeam(database.query, { name: 'Late', customerId });
+    // In the background, a team gets its plan within a second.
+    await sleep(1_500);
+    const statusOf = async () => (await readTeam(database.query, teamId))?.plan.subscriptionStatus;
+    expect(await statusOf()).toBe(null);
+    await handler.runMaintenance(5_000);
+    expect(await statusOf()).toBe('active');
+    expect(lines.join()).toContain('runMaintenance');
+  },
+);

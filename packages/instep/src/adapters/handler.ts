@@ -11,6 +11,7 @@ import {
   unavailable,
   WEBHOOK_PATH,
 } from 'instep-engine/http';
+import type { MaintenanceMode } from 'instep-engine/repair';
 import { createLogger, type Logger, limitLines, retry, withDeadline } from 'instep-engine/runtime';
 import type { OperateContext } from 'instep-operate';
 import { checkConsumerName } from '../changes/consumers.ts';
@@ -76,6 +77,14 @@ export type HandlerPaths = {
   /** Reports whether requests can be served. */
   readonly readiness?: string;
 };
+
+/** The variables of platforms whose processes run only while they handle a request: Vercel, AWS Lambda, Cloud Run, Azure. */
+const FREEZES = [
+  'VERCEL',
+  'AWS_LAMBDA_FUNCTION_NAME',
+  'K_SERVICE',
+  'FUNCTIONS_WORKER_RUNTIME',
+] as const;
 
 /** How often a feed tries to start. Meanwhile, the process can end. */
 const START_RETRIES = {
@@ -170,8 +179,21 @@ export class LazyService {
     const read = given.config ?? this.#readConfig();
     const config = profile === false ? withoutProfile(read) : read;
     const logger = given.logger ?? createLogger(config.logLevel);
-    this.#shared = new SharedService({ ...given, config, logger });
+    const { maintenance } = this;
+    if (maintenance !== (given.maintenance ?? 'background')) {
+      const remedy = 'call runMaintenance after webhooks and on a schedule';
+      logger.warn(`maintenance is on demand, because this platform freezes processes: ${remedy}`);
+    }
+    this.#shared = new SharedService({ ...given, config, logger, maintenance });
     return this.#shared;
+  }
+
+  /** How maintenance runs: not in the background of a process that its platform freezes between requests. */
+  get maintenance(): MaintenanceMode {
+    const { maintenance = 'background' } = this.#options;
+    const environment = this.#environment();
+    const isFrozen = FREEZES.some((name) => environment[name]);
+    return isFrozen && maintenance === 'background' ? 'on-demand' : maintenance;
   }
 
   #readConfig() {

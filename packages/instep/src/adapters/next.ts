@@ -54,7 +54,7 @@ export function createNextHandlers(options: NextOptions = {}): NextHandlers {
     },
     async POST(request) {
       const response = await answerWebhook(request);
-      if (maintenance === 'on-demand' && response.ok) {
+      if (service.maintenance === 'on-demand' && response.ok) {
         try {
           const { after } = await import('next/server.js');
           after(() => methods.runMaintenance(MAINTENANCE_BUDGET_MS));
