@@ -294,6 +294,15 @@ test('maintenance on demand applies an event whose team is linked later', async 
   expect((await readTeam(database.query, teamId))?.plan.subscriptionStatus).toBe('active');
 });
 
+test('a mounted app can answer with the metrics, which count from the first call on', async () => {
+  const handler = create();
+  await handler.metrics();
+  await handler(webhookRequest(eventBody({ customerId: 'cus_counted' })));
+  expect(await handler.metrics()).toMatch(
+    /^instep_events_total\{[^}]*outcome="parked",source="delivery"\} 1$/m,
+  );
+});
+
 test.each(['VERCEL', 'AWS_LAMBDA_FUNCTION_NAME', 'K_SERVICE', 'FUNCTIONS_WORKER_RUNTIME'])(
   'nothing runs in the background where %s says that the platform freezes processes',
   async (variable) => {

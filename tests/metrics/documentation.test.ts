@@ -29,7 +29,7 @@ const dashboardShape = v.object({
 });
 
 const page = readFileSync(join(DOCS, 'monitor.md'), 'utf8');
-const [, rules = ''] = /```yaml\n(groups:.*?)```/s.exec(page) ?? [];
+const rules = readFileSync(join(DOCS, 'alerts.yml'), 'utf8');
 const alerts = [...rules.matchAll(/expr:(.*?)(?=\n +for:|\n +- alert:|\n$)/gs)].map(
   ([, expression = '']) => expression.replace('>-', ''),
 );

@@ -52,6 +52,11 @@ export type HandlerMethods = {
    */
   runMaintenance(budgetMs: number): Promise<void>;
   /**
+   * What this process counts from the first call on, in the text format of Prometheus: for a route of your app that only
+   * your Prometheus can reach (docs/monitor.md).
+   */
+  metrics(): Promise<string>;
+  /**
    * Links the customer of a completed checkout to its team, and gives the team its plan at once: call it where
    * Stripe redirects the browser to. It makes one call to Stripe; calling it again changes nothing, and a
    * webhook can arrive at any moment. Resolves with the team's access, as `syncCustomer` does.
@@ -216,11 +221,13 @@ export async function openService(options: InstepOptions): Promise<Service> {
     formSecret: formSecretOf(config.stripeApi.secretKey),
     close: async () => undefined,
   };
+  const startMetrics = metricsStart(instrumentation, {
+    ...{ queued: () => engine.queued(), poolUse: database.poolUse, readHealth, now },
+  });
   return {
     ...{ handle, fetch: engine.fetch, ingest, runMaintenance, query, close, stopBeingReady },
-    startMetrics: metricsStart(instrumentation, {
-      ...{ queued: () => engine.queued(), poolUse: database.poolUse, readHealth, now },
-    }),
+    startMetrics,
+    metrics: async () => await (await startMetrics()).expose(),
     ingestEvents: services.ingest,
     databaseServer: server,
     completeCheckout: (...checkout) => completeCheckout(context, ...checkout),

@@ -150,6 +150,7 @@ export class LazyService {
   readonly methods: HandlerMethods = {
     ingest: async (...webhook) => (await this.#open()).ingest(...webhook),
     runMaintenance: async (budgetMs) => (await this.#open()).runMaintenance(budgetMs),
+    metrics: async () => await (await this.#open()).metrics(),
     completeCheckout: async (...checkout) => (await this.#open()).completeCheckout(...checkout),
     syncCustomer: async (customerId) => (await this.#open()).syncCustomer(customerId),
     access: async (teamId) => (await this.#open()).access(teamId),
