@@ -56,7 +56,10 @@ function fenced(help: string): string {
   return `\`\`\`\n${own.trimEnd()}\n\`\`\`\n`;
 }
 
-const sectionOf = (command: string, help: string) => `## instep ${command}\n\n${fenced(help)}`;
+/** A command's section. Its heading, arguments and example say how to use it. */
+function sectionOf(command: string, help: string): string {
+  return `## instep ${command}\n\n${fenced(help.replace(/^Usage: .*\n\n/, ''))}`;
+}
 
 test('instep --help lists every command', async () => {
   const help = await helpOf('');
