@@ -1,7 +1,7 @@
-// npm test, npm run test:all: runs the tests. In CI, a busy machine must not hold up a change: files that fail are run
-// once more, when no others run. The output names them.
+// npm test, test:all, test:long: runs the tests; with --long, the files that npm test leaves out or shortens. In CI, a busy
+// machine must not hold up a change: files that fail are run once more, when no others run. The output names them.
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -38,5 +38,16 @@ function runInCi(options) {
   }
 }
 
-const options = process.argv.slice(2);
+/** What makes a file run longer, or only, in the complete run. */
+const IS_LONG = /\/(?:test-length|short-form)\.ts'/;
+
+function longFiles() {
+  const files = readdirSync('tests', { recursive: true, encoding: 'utf8' });
+  return files
+    .filter((file) => file.endsWith('.test.ts'))
+    .map((file) => join('tests', file))
+    .filter((file) => file.endsWith('.long.test.ts') || IS_LONG.test(readFileSync(file, 'utf8')));
+}
+
+const options = process.argv.slice(2).flatMap((one) => (one === '--long' ? longFiles() : one));
 process.exitCode = process.env.CI === undefined ? run(options) : runInCi(options);
