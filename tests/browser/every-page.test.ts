@@ -30,7 +30,7 @@ const PAGES = [
   ['the events with an invalid filter', () => '/events?from=yesterday', null],
   ['an event', () => `/events/${position}`, HOSTILE.attribute],
   ['an unreadable event', () => `/events/${unreadable}`, null],
-  ['the reconciliation', () => '/reconcile', null],
+  ['the comparison', () => '/compare', null],
   ['a missing page', () => '/teams/999999', null],
   ['what operators did', () => '/actions', null],
   ['a parked event', () => `/events/${parked}`, `${HOSTILE.image} 2`],

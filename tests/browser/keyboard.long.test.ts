@@ -56,7 +56,7 @@ test.each([
   ['the teams', () => '/teams'],
   ['a team', () => `/teams/${teamId}`],
   ['the events', () => '/events'],
-  ['reconciling', () => '/reconcile'],
+  ['comparing', () => '/compare'],
 ])('Tab goes through %s in order, with a visible focus', async (_, path) => {
   const page = await browser.newPage();
   await page.goto(instep.url + path());

@@ -9,7 +9,7 @@ test('pages and forms use no AsyncLocalStorage', async () => {
   const run = vi.spyOn(AsyncLocalStorage.prototype, 'run');
   const enterWith = vi.spyOn(AsyncLocalStorage.prototype, 'enterWith');
   const pages = await openConsole(database);
-  for (const path of ['/', '/attention', '/teams', '/events', '/reconcile', '/search?q=none']) {
+  for (const path of ['/', '/attention', '/teams', '/events', '/compare', '/search?q=none']) {
     expect((await pages.get(path)).status).toBe(200);
   }
   expect((await pages.get('/nothing')).status).toBe(404);

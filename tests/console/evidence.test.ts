@@ -133,7 +133,7 @@ test('a team is compared only when Stripe has answered about its customer', asyn
   const unanswered = await overview();
   expect(unanswered.issues).toEqual(['teams-not-compared']);
   expect(unanswered.text).toContain('0 of 1 team compared with Stripe');
-  expect(unanswered.text).toContain('the last reconciliation compared 0 teams');
+  expect(unanswered.text).toContain('the last comparison had 0 teams');
 
   account.fault = undefined;
   account.customers.set({ id: 'cus_1' });

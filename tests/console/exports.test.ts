@@ -177,7 +177,7 @@ describe('a file', () => {
       expect(created).toBeLessThanOrEqual(chunks + 2);
     }
     await reader?.cancel();
-    expect(isOver).toBe(true);
+    await expect.poll(() => isOver).toBe(true);
   });
 
   test("that can't be completed ends with an error", async () => {

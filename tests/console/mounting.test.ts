@@ -98,7 +98,7 @@ async function crawl(cookie: string, base = BASE): Promise<{ path: string; html:
   }
   const paths = pages.map((page) => page.path);
   expect(paths).toEqual(
-    expect.arrayContaining(['/', '/teams', `/teams/${teamId}`, '/attention', '/reconcile']),
+    expect.arrayContaining(['/', '/teams', `/teams/${teamId}`, '/attention', '/compare']),
   );
   return pages;
 }
@@ -150,7 +150,7 @@ describe('who is not signed in', () => {
   );
 
   test('changes nothing', async () => {
-    expect((await mount().post(`${BASE}/reconcile`, {}, 'nobody')).status).toBe(401);
+    expect((await mount().post(`${BASE}/compare`, {}, 'nobody')).status).toBe(401);
   });
 });
 
@@ -166,7 +166,7 @@ describe('a form', () => {
 
   test('of a viewer is refused, and one of another site', async () => {
     const { post } = mount();
-    for (const path of ['/reconcile', '/actions', '/nothing']) {
+    for (const path of ['/compare', '/actions', '/nothing']) {
       expect((await post(BASE + path, {}, 'grace')).status).toBe(403);
       expect((await post(BASE + path, {}, 'ada', 'https://evil.example')).status).toBe(403);
     }

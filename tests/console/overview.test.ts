@@ -83,7 +83,7 @@ describe('it is not green', () => {
     for (const progress of ['null', listing]) {
       await run(`update instep.leased_jobs set progress = ${progress} where name = 'reconcile'`);
       expect(await verdictOf()).toBe('unproven');
-      expect(await load()).toContain('id="reconciled" href="/reconcile"');
+      expect(await load()).toContain('id="reconciled" href="/compare"');
     }
   });
 

@@ -81,7 +81,7 @@ test('the actions of one person can be listed and exported', async () => {
 describe('a viewer', () => {
   test('sees the pages, without a form that changes something', async () => {
     const grace = await logIn(VIEWER_TOKEN);
-    for (const path of ['/', '/attention', '/teams/1', '/reconcile', '/actions', '/events']) {
+    for (const path of ['/', '/attention', '/teams/1', '/compare', '/actions', '/events']) {
       const answer = await grace.get(path);
       expect(answer.status).toBe(200);
       const forms = (await answer.text()).match(/<form method="post"[^>]*>/g);
@@ -93,7 +93,7 @@ describe('a viewer', () => {
     const before = await audit();
     const grace = await logIn(VIEWER_TOKEN);
     const others = actions.filter((path) => path !== '/login' && path !== '/logout');
-    expect(others).toEqual(['/actions', '/reconcile']);
+    expect(others).toEqual(['/actions', '/compare']);
     const fields = { one: 'dismiss customer:cus_2', confirmed: 'yes' };
     for (const path of others) expect((await grace.post(path, fields)).status).toBe(403);
     const authorization = `Bearer ${VIEWER_TOKEN.token}`;

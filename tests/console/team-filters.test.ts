@@ -152,7 +152,7 @@ test.each(['constructor', '__proto__', 'toString'])(
        values ($1, 'cus_' || $1, $1, $1, $1)`,
       [text],
     );
-    for (const path of ['/', '/teams', '/attention', '/search?q=', '/events', '/reconcile']) {
+    for (const path of ['/', '/teams', '/attention', '/search?q=', '/events', '/compare']) {
       expect(await pages.get(path)).toMatchObject({ status: 200 });
     }
     for (const field of [

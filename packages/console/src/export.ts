@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import type { Context } from 'hono';
 import { type CsvValue, csvLine, type Logger, type OperateContext } from 'instep-operate';
 
@@ -40,27 +41,17 @@ export function sendFile(
   parts: AsyncIterable<string>,
   logger: Logger,
 ): Response {
-  const encoder = new TextEncoder();
-  const iterator = inChunks(parts)[Symbol.asyncIterator]();
-  const stream = new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        try {
-          const { done, value } = await iterator.next();
-          if (done) controller.close();
-          else controller.enqueue(encoder.encode(value));
-        } catch (error) {
-          const isCancelled = context.req.raw.signal.aborted;
-          if (!isCancelled) logger.error({ err: error, file: name }, 'operations request failed');
-          controller.error(error);
-        }
-      },
-      async cancel() {
-        await iterator.return(undefined);
-      },
-    },
-    { highWaterMark: 1 },
-  );
+  async function* bytes() {
+    const encoder = new TextEncoder();
+    try {
+      for await (const chunk of inChunks(parts)) yield encoder.encode(chunk);
+    } catch (error) {
+      const isCancelled = context.req.raw.signal.aborted;
+      if (!isCancelled) logger.error({ err: error, file: name }, 'operations request failed');
+      throw error;
+    }
+  }
+  const stream = Readable.toWeb(Readable.from(bytes(), { highWaterMark: 1 }));
   return context.body(stream, 200, {
     'Content-Type': 'text/csv; charset=utf-8',
     'Content-Disposition': `attachment; filename="${name}"`,

@@ -15,7 +15,7 @@ const AREAS = [
   { name: 'Attention', path: '/attention' },
   { name: 'Teams', path: '/teams' },
   { name: 'Events', path: '/events' },
-  { name: 'Reconcile', path: '/reconcile' },
+  { name: 'Compare', path: '/compare' },
 ] as const;
 
 type PageProps = PropsWithChildren<{

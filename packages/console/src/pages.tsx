@@ -7,14 +7,14 @@ import { actionsPage } from './actions/actions-page.tsx';
 import { assetPages } from './assets.ts';
 import { attentionPages } from './attention/attention-pages.tsx';
 import { addBasePath, pathBelow } from './base-path.ts';
+import { comparePage } from './compare/compare-page.tsx';
+import { ComparisonRun } from './compare/comparison-run.ts';
 import { eventPages } from './events/event-pages.tsx';
 import { logActions, safeHeaders, smallBody, withinDeadline } from './middleware.ts';
 import { checksPage } from './overview/checks-page.tsx';
 import { overviewPage } from './overview/overview-page.tsx';
 import { answerProblem, createErrorHandler, notFound } from './problems.tsx';
 import { queryText } from './query-parameters.ts';
-import { reconcilePages } from './reconcile/reconcile-pages.tsx';
-import { ReconcileRun } from './reconcile/reconcile-run.ts';
 import { asVisitor, type ConsoleEnv } from './request-context.ts';
 import { urlFound } from './teams/search.ts';
 import { teamPages } from './teams/team-pages.tsx';
@@ -34,7 +34,7 @@ export function createPages(options: PagesOptions): Pages {
   const app = new Hono<ConsoleEnv>({
     getPath: (request) => pathBelow(basePath, request.url) ?? '',
   });
-  const run = new ReconcileRun(options);
+  const run = new ComparisonRun(options);
   if (basePath !== '') app.use(addBasePath(basePath));
   app.use(jsxRenderer(undefined, { docType: false }), asVisitor(options));
   app.use(safeHeaders, withinDeadline, smallBody);
@@ -50,7 +50,7 @@ export function createPages(options: PagesOptions): Pages {
   app.get('/search', async ({ req, redirect }) =>
     redirect(await urlFound(options, queryText(req.query('q'))), 303),
   );
-  app.route('/reconcile', reconcilePages(options, run));
+  app.route('/compare', comparePage(options, run));
   app.notFound((context) => answerProblem(context, notFound()));
   app.onError(createErrorHandler(logger));
   return Object.assign(app, {

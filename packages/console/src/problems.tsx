@@ -12,23 +12,15 @@ class PageProblem extends InstepError {
   readonly status: ContentfulStatusCode;
   readonly title: string;
 
-  /**
-   * @param message the meaning and the remedy, in whole sentences
-   */
-  constructor(
-    status: ContentfulStatusCode,
-    title: string,
-    message: string,
-    options?: ErrorOptions,
-  ) {
-    super(message, options);
+  /** @param message the meaning and the remedy, in whole sentences */
+  constructor(status: ContentfulStatusCode, title: string, message: string) {
+    super(message);
     this.status = status;
     this.title = title;
   }
 }
 
-export const badRequest = (message: string, options?: ErrorOptions) =>
-  new PageProblem(400, 'Invalid request', message, options);
+export const badRequest = (message: string) => new PageProblem(400, 'Invalid request', message);
 
 export const loginNeeded = () =>
   new PageProblem(401, 'Login required', 'Send OPS_TOKEN as a bearer token, or log in at /login.');

@@ -72,10 +72,10 @@ export const DOCS_SHOTS: readonly Shot[] = [
     },
   },
   {
-    name: 'reconcile',
+    name: 'compare',
     async open(page, { demo }) {
-      await page.goto(`${demo.url}/reconcile`);
-      await press(page, 'Start a dry run');
+      await page.goto(`${demo.url}/compare`);
+      await press(page, 'Compare all teams');
       await expectText(page).toContain('finished');
     },
   },
@@ -220,7 +220,7 @@ export const OTHER_SHOTS: readonly Shot[] = [
   at('search', '/search?q=an'),
   at('search-customer', '/search?q=cus_9f2Kd0aXqPq7Zs'),
   at('search-none', '/search?q=nothing+like+this'),
-  ofEmpty('reconcile-empty', '/reconcile'),
+  ofEmpty('compare-empty', '/compare'),
   at('not-found', '/nothing'),
   {
     name: 'attention-acted',

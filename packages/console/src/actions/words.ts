@@ -158,7 +158,7 @@ const FAILURES: ReadonlyMap<string, string> = new Map(
     CUSTOMER_UNKNOWN: 'Stripe does not know the customer.',
     CUSTOMER_WITHOUT_TEAM: 'No team has the customer. Link it first.',
     SHUTTING_DOWN: 'The server was stopped.',
-    RECONCILIATION_RUNNING: 'Another reconciliation is running.',
+    RECONCILIATION_RUNNING: 'Another comparison is running.',
     DEADLINE_EXCEEDED: "Stripe's API did not answer in time.",
   }),
 );

@@ -89,7 +89,7 @@ function NoIssues({ isFiltered }: { readonly isFiltered: boolean }) {
   return (
     <Notice kind="empty" title={isFiltered ? 'No such issue' : 'No team needs attention'}>
       {isFiltered && <a href={issuesUrl(null)}>All issues</a>} Teams are compared with their events
-      continuously, and with Stripe by <a href="/reconcile">reconciliation</a>. Issues of the whole
+      continuously, and with Stripe by a <a href="/compare">comparison</a>. Issues of the whole
       service, such as teams that are not compared yet, are on the <a href="/">overview</a>.
     </Notice>
   );

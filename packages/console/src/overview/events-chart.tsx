@@ -60,8 +60,8 @@ export function EventsChart({ slots }: SlotsProps) {
     <>
       <Legend slots={slots} />
       <div class="chart">
-        <p class="unit">
-          Events per 15 minutes; time in <Zone />
+        <p>
+          {total === 0 ? 'No events in the last day' : 'Events per 15 minutes'}; time in <Zone />
         </p>
         <div class="levels" aria-hidden="true">
           {[countText(top), countText(top / 2), '0'].map((level) => (
@@ -86,7 +86,6 @@ export function EventsChart({ slots }: SlotsProps) {
               <path class={`bar-${outcome}`} d={barsOf(slots, outcome, top)} />
             ))}
           </svg>
-          {total === 0 && <p class="empty">No events in the last day</p>}
           <svg class="slots" aria-hidden="true" {...stretched}>
             {slots.map((slot, index) => (
               // Not by keyboard: the figures also link to the events.
@@ -140,7 +139,7 @@ function Figures({ slots }: SlotsProps) {
     class: 'end' as const,
   }));
   return (
-    <details class="figures" id="figures-details">
+    <details id="figures-details">
       {/* htmx restores the focus by id. */}
       <summary id="figures">In figures</summary>
       <Table label="Events in figures" columns={['From', ...outcomes]} rows={rows} />
@@ -152,10 +151,10 @@ function Figures({ slots }: SlotsProps) {
 function Patterns() {
   return (
     <defs>
-      <pattern id="sparse" class="sparse" width="1" height="6" patternUnits="userSpaceOnUse">
+      <pattern id="sparse" width="1" height="6" patternUnits="userSpaceOnUse">
         <path d="M0 0H1V3H0z" />
       </pattern>
-      <pattern id="dense" class="dense" width="1" height="3" patternUnits="userSpaceOnUse">
+      <pattern id="dense" width="1" height="3" patternUnits="userSpaceOnUse">
         <path d="M0 0H1V2H0z" />
       </pattern>
     </defs>

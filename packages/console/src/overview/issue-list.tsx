@@ -86,12 +86,12 @@ function EvidenceText({ health }: Pick<IssueListProps, 'health'>) {
         ? 'There are too many teams to count those that were compared with Stripe; '
         : `${countText(teams.linked - teams.uncompared)} of ${counted(teams.linked, 'team')} compared with Stripe; `}
       {completed === null ? (
-        <a id="reconciled" href="/reconcile">
-          no reconciliation is complete
+        <a id="reconciled" href="/compare">
+          no comparison of all teams is complete
         </a>
       ) : (
         <>
-          the last reconciliation compared {counted(completed.teams, 'team')}{' '}
+          the last comparison had {counted(completed.teams, 'team')}{' '}
           <Time ms={completed.endedAtMs} format="age" />
         </>
       )}
@@ -130,7 +130,7 @@ function linkOf({ code, remedies }: Issue): readonly [path: string, text: string
   switch (code) {
     case 'teams-not-compared':
     case 'comparison-overdue':
-      return ['/reconcile', 'Compare'];
+      return ['/compare', 'Compare'];
     case 'nothing-delivered':
     case 'events-in-other-mode':
     case 'events-in-both-modes':

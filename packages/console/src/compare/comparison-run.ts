@@ -4,7 +4,7 @@ import { InstepError, type OperateContext, type Operator, perform } from 'instep
 const DEADLINE_MS = 6 * 60 * 60 * 1_000;
 
 /** Runs one dry run at a time in this process. No request waits for it. What it has found is in the database. */
-export class ReconcileRun {
+export class ComparisonRun {
   #context: OperateContext;
   #stopping = new AbortController();
   #running: Promise<void> | null = null;
@@ -20,14 +20,14 @@ export class ReconcileRun {
     return this.#running !== null;
   }
 
-  /** Starts a reconciliation, unless one is running. */
+  /** Starts a comparison, unless one is running. */
   start(operator: Operator): void {
     this.#running ??= this.#run(operator).finally(() => {
       this.#running = null;
     });
   }
 
-  /** Aborts the reconciliation, and waits until it has ended. */
+  /** Aborts the comparison, and waits until it has ended. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#running;

@@ -1,0 +1,159 @@
+import { Hono } from 'hono';
+import type { Child } from 'hono/jsx';
+import {
+  countText,
+  findIssues,
+  type IssueCounts,
+  type OperateContext,
+  type Progress,
+  type Reconciliation,
+  readReconciliation,
+} from 'instep-operate';
+import { failureText } from '../actions/words.ts';
+import { Badge } from '../components/badges.tsx';
+import { Button, PostForm } from '../components/form.tsx';
+import { Live } from '../components/live.tsx';
+import { Facts, Notice, Panel } from '../components/panels.tsx';
+import { Time } from '../components/text.tsx';
+import { ISSUE_NAMES, issueCountText, issuesUrl } from '../links/issue-links.ts';
+import { Page } from '../page.tsx';
+import { type ConsoleEnv, operatorOf } from '../request-context.ts';
+import type { ComparisonRun } from './comparison-run.ts';
+
+/** `/compare`: compares all teams with Stripe. What it finds needs attention, and is repaired there. */
+export function comparePage(options: OperateContext, run: ComparisonRun): Hono<ConsoleEnv> {
+  const app = new Hono<ConsoleEnv>();
+
+  app.get('/', async ({ render }) => {
+    const [last, counts] = await Promise.all([
+      readReconciliation(options),
+      findIssues(options).count(),
+    ]);
+    return render(
+      <Page title="Compare" area="Compare">
+        <p>Compares every team with its subscriptions at Stripe, and changes nothing.</p>
+        <ComparisonStatus {...{ run, last, counts }} nowMs={options.now()} />
+      </Page>,
+    );
+  });
+
+  app.post('/', (context) => {
+    run.start(operatorOf(context.var));
+    return context.redirect('/compare', 303);
+  });
+
+  return app;
+}
+
+type ComparisonStatusProps = {
+  /** The comparison that this process started. */
+  readonly run: ComparisonRun;
+  /** The last comparison, wherever it was started. */
+  readonly last: Reconciliation;
+  /** What is open now. */
+  readonly counts: IssueCounts;
+  readonly nowMs: number;
+};
+
+/** What a comparison finds, and a repair resolves. */
+const REPAIRED = ['out-of-sync', 'changed-by-hand', 'plan-refused'] as const;
+
+/** It refreshes itself every second while a comparison is running. */
+function ComparisonStatus({ run, last, counts, nowMs }: ComparisonStatusProps) {
+  const isRunning = run.isRunning || last.isRunning;
+  const open = REPAIRED.filter((code) => counts[code].count > 0);
+  return (
+    <Live id="run" url={isRunning ? '/compare' : null} intervalSeconds={1} atMs={nowMs}>
+      <div class="row">
+        {open.map((code) => (
+          <a class="button main" href={issuesUrl(code)}>
+            Repair {issueCountText(counts[code])} {ISSUE_NAMES[code]}…
+          </a>
+        ))}
+        <PostForm action="/compare">
+          <Button kind={open.length > 0 ? 'quiet' : 'main'} disabled={isRunning}>
+            Compare all teams
+          </Button>
+        </PostForm>
+      </div>
+      {run.error !== null && (
+        <Notice kind="error" title="The comparison failed">
+          {failureText(run.error)}
+        </Notice>
+      )}
+      {isRunning ? (
+        <Panel title="Comparison in progress" id="run-progress">
+          <p role="status">{progressText(last.progress)}</p>
+          <noscript>
+            <a href="/compare">Refresh</a>
+          </noscript>
+        </Panel>
+      ) : (
+        <LastComparison {...last} />
+      )}
+    </Live>
+  );
+}
+
+const modeOf = ({ isDryRun }: Progress) => (isDryRun ? 'Dry run' : 'Repair');
+
+function progressText(progress: Progress | null): string {
+  if (progress === null || progress.phase === 'done') return 'Starting…';
+  const { subscriptions, teams, drifts } = progress.counts;
+  return progress.phase === 'listing'
+    ? `${modeOf(progress)}: ${countText(subscriptions)} subscriptions listed.`
+    : `${modeOf(progress)}: ${countText(teams)} teams compared, ${countText(drifts)} with a wrong plan.`;
+}
+
+function LastComparison({ progress, endedAtMs }: Reconciliation) {
+  if (progress === null) {
+    return (
+      <Notice kind="empty" title="No comparison yet">
+        It shows whether every team has the plan that it has at Stripe.
+      </Notice>
+    );
+  }
+  const { startedAtMs, phase } = progress;
+  const isDone = phase === 'done' && endedAtMs !== null;
+  return (
+    <Panel title="Last comparison" id="last-run">
+      <p role="status">
+        {modeOf(progress)}, started <Time ms={startedAtMs} format="age" />
+        {isDone ? (
+          <>
+            , finished <Time ms={endedAtMs} format="age" />. Its open issues are under{' '}
+            <a href="/attention">Attention</a>.
+          </>
+        ) : (
+          '. It did not finish.'
+        )}
+      </p>
+      <Facts facts={countsOf(progress)} />
+      <p class="quiet">
+        <code>npx instep reconcile --dry-run --json</code> lists every difference.
+      </p>
+    </Panel>
+  );
+}
+
+/** The counts of a comparison. It proves nothing if no team was compared, or if Stripe does not know a customer. */
+function countsOf({ counts, isDryRun }: Progress): (readonly [string, Child])[] {
+  const { teams, drifts, repaired, unknownCustomers: unknown } = counts;
+  const result = isDryRun ? 'not repaired' : `${countText(repaired)} repaired`;
+  const wrong = drifts === 0 ? 'none' : `${countText(drifts)}, ${result}`;
+  const tone = drifts > repaired ? 'bad' : teams > 0 && unknown === 0 ? 'good' : 'quiet';
+  return [
+    ['Teams compared', countText(teams)],
+    // Out of sync, changed by hand or with a refused plan.
+    ['Teams with a wrong plan', <Badge tone={tone}>{teams > 0 ? wrong : 'none compared'}</Badge>],
+    ['Teams with the right plan but missing events', countText(counts.unrecorded)],
+    ['Subscriptions listed', countText(counts.subscriptions)],
+    ['Customers with a subscription but no team', countText(counts.customersWithoutTeam)],
+    ['Teams without a plan whose customer pays', countText(counts.paidWithoutPlan)],
+    [
+      'Teams with a customer unknown to Stripe',
+      <Badge tone={unknown > 0 ? 'warning' : 'quiet'}>{countText(unknown)}</Badge>,
+    ],
+    ['Unreadable subscriptions', countText(counts.unreadable)],
+  ];
+}
