@@ -122,7 +122,7 @@ test('the team that the metadata names is suggested, and one click links it', as
   const teamId = await newTeam('Acme');
   await parkNaming('cus_named', teamId);
   const { html, text } = await pages.get('/attention');
-  expect(text).toContain(`Its metadata names the team Acme team ${teamId} .`);
+  expect(text).toContain(`Its metadata names the team Acme team ${teamId}`);
   expect(html).toContain(`name="link customer:cus_named" value="${teamId}"`);
   await send([
     ['one', 'link customer:cus_named'],

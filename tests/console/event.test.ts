@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { type ConsoleService, openConsole } from '../support/browser/console-pages.ts';
-import { fieldsOf } from '../support/browser/forms.ts';
 import { addTeam } from '../support/internals/rows.ts';
 import { eventBody, received } from '../support/stripe/events.ts';
 import { openAccount } from '../support/stripe/reconciled-account.ts';
@@ -79,7 +78,7 @@ test('a parked event is applied by linking a team to its customer on the page', 
   const position = await deliver({ customerId, createdSeconds: 1_000 });
   const teamId = await addTeam(database.query, { name: 'Parked Inc', customerId: null });
   const { html, text } = await pages.get(`/events/${position}`);
-  expect(text).toMatch(/Link team Dismiss stops alerts/);
+  expect(text).toMatch(/Link team Facts/);
   expect(html).not.toContain('<code>instep');
   await pages.post('/actions', [
     [`link customer:${customerId}`, 'Parked Inc'],
@@ -121,29 +120,6 @@ describe('Replay', () => {
       "This version of Instep can't read the event either. Nothing was changed.",
     );
   });
-});
-
-test('a parked event can be dismissed, and no other', async () => {
-  const customerId = newCustomer();
-  const position = await deliver({ customerId });
-  expect((await pages.get(`/events/${position}`)).text).toContain('Dismiss');
-  const path = `/events/${position}`;
-  const { html } = await pages.press(path, `dismiss event:${position}`);
-  expect(html).toContain('data-result="dismissed"');
-  expect((await pages.get('/attention')).html).not.toContain(`value="customer:${customerId}"`);
-  expect(html).not.toContain(`value="dismiss event:${position}"`);
-  const restore = fieldsOf(html, `restore event:${position}`);
-  const again = [...restore.filter(([name]) => name !== 'one'), ['confirmed', 'yes']] as const;
-  await pages.post('/actions', [...again, ['one', `dismiss event:${position}`]]);
-  const refused = await pages.post('/actions', restore);
-  expect(refused.html).toContain('data-result="dismissed-again"');
-  const restored = await pages.press(path, `restore event:${position}`);
-  expect(restored.html).toContain(`value="dismiss event:${position}"`);
-  expect((await pages.get('/attention')).html).toContain(`value="customer:${customerId}"`);
-
-  await addTeamOf(customerId);
-  const applied = await deliver({ customerId });
-  expect((await pages.get(`/events/${applied}`)).text).not.toContain('Dismiss');
 });
 
 test('a replay redirects, so that a reload does not repeat it', async () => {

@@ -7,7 +7,7 @@ import {
   type SubjectIssueCode,
   subjectText,
 } from 'instep-operate';
-import { Who } from '../attention/issue-table.tsx';
+import { Who } from '../attention/issue-text.tsx';
 import { Button, Field, PostForm } from '../components/form.tsx';
 import { Changes } from '../components/plan-step.tsx';
 import { Table } from '../components/table.tsx';

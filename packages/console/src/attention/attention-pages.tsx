@@ -22,7 +22,8 @@ import { ISSUE_NAMES, issueCountText, issuesUrl } from '../links/issue-links.ts'
 import { Page } from '../page.tsx';
 import { canAct } from '../request-context.ts';
 import { EXPORTED_ISSUE } from './export-issues.ts';
-import { IssueTable, type IssueTableProps, productsOf } from './issue-table.tsx';
+import { IssueTable, type IssueTableProps } from './issue-table.tsx';
+import { productsOf } from './issue-text.tsx';
 
 /** `/attention`: everything that is wrong with single teams, customers and events, and its remedy. */
 export function attentionPages(services: OperateContext): Hono {

@@ -2,29 +2,24 @@ import type { Child } from 'hono/jsx';
 import {
   ACTIONS,
   type Action,
-  type ComparisonIssue,
-  countText,
   type ListedIssue,
-  MAX_COUNTED_OF_CUSTOMER,
   type OpenIssue,
   type RecordedAction,
   type Severity,
   subjectText,
-  subscriptionOf,
 } from 'instep-operate';
 import { ExpectedFields, ROW_FIELDS } from '../actions/action-form.tsx';
 import { recordedText } from '../actions/action-summary.tsx';
-import { BUTTONS, causeText } from '../actions/words.ts';
-import { Badge, StatusBadge, type Tone } from '../components/badges.tsx';
+import { BUTTONS } from '../actions/words.ts';
+import { Badge, type Tone } from '../components/badges.tsx';
 import { Button } from '../components/form.tsx';
-import { Id, stripeUrl } from '../components/id.tsx';
-import { Changes, differingFields } from '../components/plan-step.tsx';
+import { stripeUrl } from '../components/id.tsx';
 import { Table } from '../components/table.tsx';
 import { OptionalText, plainText, Time, UntrustedText } from '../components/text.tsx';
-import { CustomerLink, EventLink, ReasonText } from '../links/event-links.tsx';
 import { ISSUE_NAMES } from '../links/issue-links.ts';
-import { TeamLink, teamName } from '../links/subject-links.tsx';
+import { teamName } from '../links/subject-links.tsx';
 import { canAct } from '../request-context.ts';
+import { type ProductNames, Who, Why } from './issue-text.tsx';
 
 export const TONES: Readonly<Record<Severity, Tone>> = {
   failure: 'bad',
@@ -93,175 +88,6 @@ function issueCells(
     </>,
     <Resolution {...{ issue, subject, failure }} id={`row-${index}`} text={texts.get(subject)} />,
   ];
-}
-
-/** What the issue is about. */
-export function Who({ issue }: { readonly issue: OpenIssue }) {
-  if (issue.code === 'unreadable-event') return <EventLink event={issue.evidence.event} />;
-  const { team, customerId } = issue;
-  return (
-    <>
-      {team !== null && (
-        <div>
-          <TeamLink id={team.id} team={team} />
-        </div>
-      )}
-      {customerId !== null && <CustomerLink customerId={customerId} />}
-    </>
-  );
-}
-
-/** The names of products by their ids. */
-export type ProductNames = ReadonlyMap<string, string>;
-
-/** The products that issues show, whose names are to be read. */
-export const productsOf = (issues: readonly OpenIssue[]) =>
-  issues.flatMap(({ evidence }) => {
-    const newest = 'newest' in evidence ? evidence.newest : null;
-    return (newest && subscriptionOf(newest)?.productId) ?? [];
-  });
-
-type WhyProps = { readonly issue: OpenIssue; readonly names: ProductNames };
-
-/** Why the issue is on the list, in a sentence. */
-export function Why({ issue, names }: WhyProps) {
-  switch (issue.code) {
-    case 'unreadable-event':
-      return <ReasonText reason={issue.evidence.reason} />;
-    case 'unknown-order':
-      return (
-        <>
-          Subscription <Id text={issue.evidence.subscriptionId} /> has same-second events whose
-          order is unknown. The later arrival counts until Stripe is asked.
-        </>
-      );
-    case 'paid-without-plan': {
-      const { subscriptionId, planName } = issue.evidence;
-      return (
-        <>
-          The customer pays for <OptionalText text={planName} fallback="a plan" /> (
-          <Id text={subscriptionId ?? ''} />
-          ), but another subscription ended later, and the newest event decides. Set TEAM_PLAN=best,
-          or cancel the subscription at Stripe.
-        </>
-      );
-    }
-    case 'payment-due':
-      return (
-        <>
-          The team keeps its plan, although a payment for subscription{' '}
-          <Id text={issue.evidence.subscriptionId} /> is due. Stripe says{' '}
-          <StatusBadge status="past_due" />. Cancel the subscription at Stripe, or set
-          PAST_DUE_GRACE.
-        </>
-      );
-    case 'end-not-confirmed':
-      return (
-        <>
-          Subscription <Id text={issue.evidence.subscriptionId} /> should have ended, and no event
-          has confirmed it. The team has no access until Stripe is asked.
-        </>
-      );
-    case 'double-billed':
-      return <WhyDouble {...issue} />;
-    case 'parked-events':
-      return <WhyParked issue={issue} names={names} />;
-    default:
-      return <WhyFound {...issue} />;
-  }
-}
-
-type ParkedIssue = Extract<OpenIssue, { readonly code: 'parked-events' }>;
-
-type WhyParkedProps = { readonly issue: ParkedIssue; readonly names: ProductNames };
-
-function WhyParked({ issue: { team, evidence }, names }: WhyParkedProps) {
-  const { events, newest, suggestedTeam } = evidence;
-  const count =
-    events === 1 ? '1 event waits' : `${countText(events, MAX_COUNTED_OF_CUSTOMER)} events wait`;
-  if (team !== null) {
-    return (
-      <>
-        {count}, although the team is now linked to the customer. A running server replays them
-        within seconds, unless the database refuses them.
-      </>
-    );
-  }
-  const { status, productId = null } = (newest && subscriptionOf(newest)) ?? {};
-  return (
-    <>
-      No team is linked to this customer. {count}.
-      {status !== undefined && (
-        <>
-          {' '}
-          The newest says <StatusBadge status={status} />
-          <Product name={names.get(productId ?? '') ?? null} id={productId} />.
-        </>
-      )}
-      {suggestedTeam !== null && (
-        <>
-          {' '}
-          Its metadata names the team <TeamLink id={suggestedTeam.id} team={suggestedTeam} />
-          {suggestedTeam.customerId !== null && (
-            <>
-              , which has another customer: <CustomerLink customerId={suggestedTeam.customerId} />
-            </>
-          )}
-          .
-        </>
-      )}
-    </>
-  );
-}
-
-type DoubleBilled = Extract<OpenIssue, { readonly code: 'double-billed' }>;
-
-/** What the customer pays for, and which of it the team has. */
-function WhyDouble({ team, evidence: { subscriptions } }: DoubleBilled) {
-  return (
-    <>
-      Stripe charges the customer for {countText(subscriptions.length)} subscriptions:
-      <ul>
-        {subscriptions.map(({ subscriptionId, status, planName, productId, ...one }) => (
-          <li>
-            <StatusBadge status={status} />
-            <Product name={planName} id={productId} />
-            {' ('}
-            <Id text={subscriptionId} />)
-            {one.quantity !== null && <> × {countText(one.quantity)}</>}
-            {one.priceId !== null && (
-              <>
-                , price <Id text={one.priceId} />
-              </>
-            )}
-            , since <Time ms={one.sinceMs} />
-            {team?.plan.providerSubscriptionId === subscriptionId && '. The team has this one'}.
-          </li>
-        ))}
-      </ul>
-      Cancel at Stripe what is not wanted, or dismiss it, with a note, if it is on purpose.
-    </>
-  );
-}
-
-function Product({ name, id }: { readonly name: string | null; readonly id: string | null }) {
-  if (name === null && id === null) return null;
-  return <> for {name === null ? <Id text={id ?? ''} /> : <UntrustedText text={name} />}</>;
-}
-
-function WhyFound({ evidence }: ComparisonIssue) {
-  const { is, shouldBe } = evidence;
-  return (
-    <>
-      {causeText(evidence)}
-      {is !== null && shouldBe !== null && (
-        <>
-          {differingFields(is, shouldBe).length > 0 && ' Repair would change: '}
-          <Changes is={is} shouldBe={shouldBe} />
-        </>
-      )}
-    </>
-  );
 }
 
 type ResolutionProps = {

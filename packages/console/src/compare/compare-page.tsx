@@ -1,4 +1,5 @@
 import { Hono } from 'hono';
+import { html } from 'hono/html';
 import type { Child } from 'hono/jsx';
 import {
   countText,
@@ -119,14 +120,9 @@ function LastComparison({ progress, endedAtMs }: Reconciliation) {
     <Panel title="Last comparison" id="last-run">
       <p role="status">
         {modeOf(progress)}, started <Time ms={startedAtMs} format="age" />
-        {isDone ? (
-          <>
-            , finished <Time ms={endedAtMs} format="age" />. Its open issues are under{' '}
-            <a href="/attention">Attention</a>.
-          </>
-        ) : (
-          '. It did not finish.'
-        )}
+        {isDone
+          ? html`, finished ${<Time ms={endedAtMs} format="age" />}.`
+          : '. It did not finish.'}
       </p>
       <Facts facts={countsOf(progress)} />
       <p class="quiet">

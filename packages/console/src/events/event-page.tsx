@@ -26,17 +26,6 @@ import { queryNumber } from '../query-parameters.ts';
 import { type ConsoleEnv, canAct } from '../request-context.ts';
 import { Payload } from './payload.tsx';
 
-/** What a form of the page can do. */
-const EVENT_ACTIONS = ['replay', 'restore', 'dismiss'] as const;
-
-const EFFECTS = {
-  replay: 'Replay processes this event again.',
-  restore:
-    'It was dismissed: it raises no alert. It is deleted after 30 days if its customer never has a team.',
-  dismiss:
-    'Dismiss stops alerts about this event. Use it if the customer will never have a team. The event stays in the log for 30 days, and counts once a team has the customer.',
-};
-
 /** `/events/:position`: an event's outcome with the reason, its content, and a replay. */
 export function eventPage(options: OperateContext): Hono<ConsoleEnv> {
   const app = new Hono<ConsoleEnv>();
@@ -86,16 +75,12 @@ const bodyForViewers = (event: EventRow, key: string) =>
 function EventPage({ event, explained, acted, body }: EventPageProps) {
   const { position, eventId, customerId, outcome } = event;
   const back = eventUrl(position);
+  const subject = { kind: 'event', id: String(position) } as const;
   const [first, ...remarks] = explained.reasons;
-  const { plans, teams, previous, next, isDismissed, dismissalId } = explained;
+  const { plans, teams, previous, next } = explained;
   const neighbor = (beside: number | null, which: string) =>
     beside !== null && { href: eventUrl(beside), text: `${which} event of the customer` };
   const teamlessCustomer = first?.code === 'no-team' ? customerId : null;
-  const canDo = {
-    replay: ['parked', 'unreadable'].includes(outcome) && teamlessCustomer === null,
-    restore: isDismissed,
-    dismiss: outcome === 'parked' && !isDismissed,
-  };
   return (
     <Page
       title={`Event ${eventId ?? position}`}
@@ -129,16 +114,11 @@ function EventPage({ event, explained, acted, body }: EventPageProps) {
         {teamlessCustomer !== null && (
           <LinkCustomerForm customerId={teamlessCustomer} back={back} />
         )}
-        {EVENT_ACTIONS.filter((action) => canDo[action]).map((action) => (
-          <SingleForm
-            {...{ action, back }}
-            subject={{ kind: 'event', id: String(position) }}
-            expected={{ dismissalId }}
-            isConfirmed
-          >
-            <p class="quiet">{EFFECTS[action]}</p>
+        {['parked', 'unreadable'].includes(outcome) && teamlessCustomer === null && (
+          <SingleForm action="replay" {...{ back, subject }}>
+            <p class="quiet">Replay processes this event again.</p>
           </SingleForm>
-        ))}
+        )}
       </Panel>
       <Pager previous={neighbor(previous, 'Previous')} next={neighbor(next, 'Next')} />
       <Panel title="Facts" id="facts">

@@ -1,3 +1,4 @@
+import { html } from 'hono/html';
 import {
   type ApplicationId,
   type NamedTeam,
@@ -43,12 +44,9 @@ export function TeamLink({ id, team }: TeamLinkProps) {
       <a href={teamUrl(id)}>
         <UntrustedText text={name ?? `Team ${id}`} maxLength={60} />
       </a>
-      {name !== undefined && name === team?.name && (
-        <>
-          {' '}
-          <span class="quiet">team&nbsp;{id}</span>
-        </>
-      )}
+      {name !== undefined &&
+        name === team?.name &&
+        html` <span class="quiet">team\u00a0${id}</span>`}
     </>
   );
 }
@@ -67,12 +65,7 @@ export function SubjectLink({ subject: text, teamName: name, eventId }: SubjectL
       <a href={eventsOf(kind, id)}>
         <UntrustedText text={id} />
       </a>
-      {name !== null && (
-        <>
-          {' '}
-          of <UntrustedText text={name} maxLength={80} />
-        </>
-      )}
+      {name !== null && html` of ${<UntrustedText text={name} maxLength={80} />}`}
     </>
   );
 }

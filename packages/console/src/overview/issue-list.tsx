@@ -1,3 +1,4 @@
+import { html } from 'hono/html';
 import {
   ACTIONS,
   ADVICE,
@@ -85,24 +86,14 @@ function EvidenceText({ health }: Pick<IssueListProps, 'health'>) {
       {teams === null
         ? 'There are too many teams to count those that were compared with Stripe; '
         : `${countText(teams.linked - teams.uncompared)} of ${counted(teams.linked, 'team')} compared with Stripe; `}
-      {completed === null ? (
-        <a id="reconciled" href="/compare">
-          no comparison of all teams is complete
-        </a>
-      ) : (
-        <>
-          the last comparison had {counted(completed.teams, 'team')}{' '}
-          <Time ms={completed.endedAtMs} format="age" />
-        </>
-      )}
+      {completed === null
+        ? html`<a id="reconciled" href="/compare">no comparison of all teams is complete</a>`
+        : html`the last comparison had ${counted(completed.teams, 'team')}
+            ${<Time ms={completed.endedAtMs} format="age" />}`}
       ;{' '}
-      {lastDeliveredMs === null ? (
-        'no delivery yet'
-      ) : (
-        <>
-          last delivery <Time ms={lastDeliveredMs} format="age" />
-        </>
-      )}
+      {lastDeliveredMs === null
+        ? 'no delivery yet'
+        : html`last delivery ${<Time ms={lastDeliveredMs} format="age" />}`}
       .
     </>
   );

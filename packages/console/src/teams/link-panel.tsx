@@ -1,3 +1,4 @@
+import { html } from 'hono/html';
 import {
   type Dismissal,
   findIssues,
@@ -7,7 +8,7 @@ import {
   readProductNames,
 } from 'instep-operate';
 import { LinkForm, ROW_FIELDS, SingleForm } from '../actions/action-form.tsx';
-import { type ProductNames, productsOf, Why } from '../attention/issue-table.tsx';
+import { type ProductNames, productsOf, Why } from '../attention/issue-text.tsx';
 import { StripeId } from '../components/id.tsx';
 import { Panel } from '../components/panels.tsx';
 import { Table } from '../components/table.tsx';
@@ -122,19 +123,9 @@ export function DismissalNotice({ team, dismissal }: DismissalNoticeProps) {
   const { note, operator, dismissedAtMs, untilMs } = dismissal;
   return (
     <div class="notice" data-dismissal>
-      <strong>Dismissed</strong>{' '}
-      {untilMs === null ? (
-        'until it changes'
-      ) : (
-        <>
-          until <Time ms={untilMs} format="slot" />
-        </>
-      )}
-      {note !== null && (
-        <>
-          : <UntrustedText text={note} maxLength={500} />
-        </>
-      )}
+      <strong>Dismissed</strong> until{' '}
+      {untilMs === null ? 'it changes' : <Time ms={untilMs} format="slot" />}
+      {note !== null && html`: ${<UntrustedText text={note} maxLength={500} />}`}
       <p class="quiet">
         <OptionalText text={operator} fallback="An operator" />,{' '}
         <Time ms={dismissedAtMs} format="age" />. No repair changes this team meanwhile; new events

@@ -1,3 +1,4 @@
+import { html } from 'hono/html';
 import {
   type ExplainedTeam,
   GRANTING_STATUSES,
@@ -17,56 +18,26 @@ type StatusReasonProps = Pick<ExplainedTeam, 'team' | 'status'>;
 export function StatusReason({ team, status }: StatusReasonProps) {
   switch (status.kind) {
     case 'unlinked':
-      return <>This team has no Stripe customer yet, so it gets no plan.</>;
+      return html`This team has no Stripe customer yet, so it gets no plan.`;
     case 'app':
-      return <>Plan written by your app. It stays until a subscription replaces it.</>;
+      return html`Plan written by your app. It stays until a subscription replaces it.`;
     case 'no events':
-      return <>No event of this customer has been received.</>;
+      return html`No event of this customer has been received.`;
     case 'no effect':
-      return (
-        <>
-          No event of this customer grants a plan. The last one has the status{' '}
-          <StatusBadge status={status.last.status} />
-          {meaningOf(status.last.status)}
-        </>
-      );
+      return html`No event of this customer grants a plan. The last one has the status
+        ${meaningOf(status.last.status)}`;
     case 'has plan':
-      return (
-        <>
-          The team has{' '}
-          <strong>
-            <UntrustedText text={shortPlan(team.plan)} />
-          </strong>
-          . Its customer has had it <SinceText {...status.since} />, through subscription{' '}
-          <Id of={status.deciding} />.
-        </>
-      );
-    case 'lost plan':
-      return (
-        <>
-          Subscription <Id of={status.deciding} /> {CLEARINGS.get(status.deciding.status)}. The
-          customer has had no plan <SinceText {...status.since} />
-          {team.lostPlan !== null && (
-            <>
-              ; before that, it had{' '}
-              <strong>
-                <UntrustedText text={team.lostPlan.planName ?? team.lostPlan.productId} />
-              </strong>
-            </>
-          )}
-          .
-        </>
-      );
+      return html`The team has ${strong(shortPlan(team.plan))}. Its customer has had it
+        ${sinceText(status.since)}, through subscription ${idOf(status.deciding)}.`;
+    case 'lost plan': {
+      const { lostPlan } = team;
+      const lost = lostPlan && strong(lostPlan.planName ?? lostPlan.productId);
+      return html`Subscription ${idOf(status.deciding)} ${CLEARINGS.get(status.deciding.status)}.
+        The customer has had no plan ${sinceText(status.since)}${lost && html`; before that, it had ${lost}`}.`;
+    }
     case 'changed by hand':
-      return (
-        <>
-          The team has <UntrustedText text={shortPlan(team.plan)} />, but its events say{' '}
-          <strong>
-            <UntrustedText text={shortPlan(status.shouldBe)} />
-          </strong>
-          .
-        </>
-      );
+      return html`The team has ${<UntrustedText text={shortPlan(team.plan)} />}, but its events say
+        ${strong(shortPlan(status.shouldBe))}.`;
   }
 }
 
@@ -88,18 +59,20 @@ const MEANINGS: ReadonlyMap<string, string> = new Map(
   } satisfies Record<StatusWith<'none'>, string>),
 );
 
-function meaningOf(status: string): string {
+function meaningOf(status: string) {
   const meaning = MEANINGS.get(status);
-  return meaning === undefined ? ', which has no effect.' : `: ${meaning}.`;
+  const end = meaning === undefined ? ', which has no effect.' : `: ${meaning}.`;
+  return html`${<StatusBadge status={status} />}${end}`;
 }
 
-function SinceText({ seconds, isExact }: Since) {
-  return (
-    <>
-      {isExact ? 'since' : 'since at least'} <Time ms={seconds * 1_000} />
-    </>
-  );
-}
+const sinceText = ({ seconds, isExact }: Since) =>
+  html`${isExact ? 'since' : 'since at least'} ${<Time ms={seconds * 1_000} />}`;
+
+const strong = (text: string) => html`<strong>${<UntrustedText text={text} />}</strong>`;
+
+const idOf = ({ subscriptionId }: SubscriptionState) => (
+  <OptionalText text={subscriptionId} fallback="without an id" />
+);
 
 const SELECTION_RULES = {
   newest:
@@ -107,48 +80,25 @@ const SELECTION_RULES = {
   best: `${GRANTING_STATUSES.join(' beats ')}, then the newer one wins.`,
 } as const satisfies Record<PlanSelection, string>;
 
-type NoteProps = { readonly note: TeamNote; readonly planSelection: PlanSelection };
+type StatusNoteProps = { readonly note: TeamNote; readonly planSelection: PlanSelection };
 
 /** What else there is to know about a team's plan. */
-export function StatusNote({ note, planSelection }: NoteProps) {
+export function StatusNote({ note, planSelection }: StatusNoteProps) {
   switch (note.kind) {
     case 'other live':
-      return (
-        <>
-          {note.count > 1 && `${note.count} other subscriptions would also grant a plan. `}
-          Subscription <Id of={note.newest} /> is <StatusBadge status={note.newest.status} />, but
-          another one decides the plan. With TEAM_PLAN={planSelection}{' '}
-          {SELECTION_RULES[planSelection]}
-        </>
-      );
+      return html`${note.count > 1 && `${note.count} other subscriptions would also grant a plan. `}
+        Subscription ${idOf(note.newest)} is ${<StatusBadge status={note.newest.status} />}, but
+        another one decides the plan. With TEAM_PLAN=${planSelection} ${SELECTION_RULES[planSelection]}`;
     case 'unknown order':
-      return (
-        <>
-          Subscription <Id of={note.subscription} /> has same-second events whose order is unknown.
-          Instep asks Stripe; until Stripe answers, the later arrival counts.
-        </>
-      );
+      return html`Subscription ${idOf(note.subscription)} has same-second events whose order is
+        unknown. Instep asks Stripe; until Stripe answers, the later arrival counts.`;
     case 'newest without effect':
-      return (
-        <>
-          The newest event has the status <StatusBadge status={note.newest.status} />
-          {meaningOf(note.newest.status)} The plan stays as it was.
-        </>
-      );
+      return html`The newest event has the status ${meaningOf(note.newest.status)} The plan stays as it was.`;
     case 'unnamed product':
-      return (
-        <>
-          The name of product <UntrustedText text={note.productId} /> is unknown. Instep asks Stripe
-          every hour. Check that STRIPE_SECRET_KEY can read products.
-        </>
-      );
+      return html`The name of product ${<UntrustedText text={note.productId} />} is unknown. Instep
+        asks Stripe every hour. Check that STRIPE_SECRET_KEY can read products.`;
     case 'parked':
-      return note.count === 1
-        ? '1 event arrived before the team had this customer. A running server applies it within seconds.'
-        : `${note.count} events arrived before the team had this customer. A running server applies them within seconds.`;
+      return html`${note.count === 1 ? '1 event' : `${note.count} events`} arrived before the team had
+        this customer. A running server applies what waits within seconds.`;
   }
-}
-
-function Id({ of: { subscriptionId } }: { readonly of: SubscriptionState }) {
-  return <OptionalText text={subscriptionId} fallback="without an id" />;
 }

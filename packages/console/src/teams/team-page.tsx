@@ -5,13 +5,12 @@ import {
   type OperateContext,
   type RecordedAction,
   readProductNames,
-  readTeam,
   readTimeline,
   type TeamSubscription,
 } from 'instep-operate';
 import { ActionSummary, actionsOf, recordedText } from '../actions/action-summary.tsx';
 import { readTexts } from '../actions/selection.ts';
-import type { ProductNames } from '../attention/issue-table.tsx';
+import type { ProductNames } from '../attention/issue-text.tsx';
 import { Badge, StatusBadge } from '../components/badges.tsx';
 import { Panel } from '../components/panels.tsx';
 import { Table } from '../components/table.tsx';
@@ -29,28 +28,26 @@ import {
   type WaitingCustomers,
 } from './link-panel.tsx';
 import { TeamStatusPanel } from './team-status-panel.tsx';
-import { OlderPage, PAGE_ITEMS, TimelinePanel } from './timeline.tsx';
+import { PAGE_ITEMS, TimelinePanel, type TimelineProps } from './timeline.tsx';
 
 /** `/teams/:id`: why a team has its plan or none, its history, and a comparison with Stripe. */
 export function teamPage(options: OperateContext): Hono {
   return new Hono().get('/:id', async ({ req, render }) => {
     const teamId = queryText(req.param('id'));
-    const before = req.query('before');
-    if (before !== undefined) {
-      const team = (await readTeam(options, teamId)) ?? noTeam();
-      const page = { teamId: team.id, before, limit: PAGE_ITEMS };
-      const timeline = (await readTimeline(options, page)) ?? noTeam();
-      return render(<OlderPage {...{ team, timeline }} isNewest={false} />);
-    }
     const explained = (await explainTeam(options, teamId, { limit: PAGE_ITEMS })) ?? noTeam();
     const { team, issue } = explained;
+    const before = req.query('before') ?? null;
+    const older = before && (await readTimeline(options, { teamId, before, limit: PAGE_ITEMS }));
+    const timeline = older || explained.timeline;
     const acted = await actionsOf(options, req.query('done'));
     const isLinkable = team.customerId === null || issue?.code === 'unknown-customer';
     const productIds = explained.subscriptions.flatMap((one) => one.subscription.productId ?? []);
     const names = await readProductNames(options, productIds);
     const waiting = isLinkable ? await readWaitingCustomers(options) : null;
     const entered = readTexts(new URL(req.url).searchParams).get(`team:${team.id}`) ?? '';
-    return render(<TeamPage {...{ explained, names, waiting, entered, acted }} />);
+    return render(
+      <TeamPage {...{ explained, names, waiting, entered, acted }} {...{ timeline, before }} />,
+    );
   });
 }
 
@@ -67,10 +64,10 @@ type TeamPageProps = {
   /** The customer that was entered to be linked. */
   readonly entered: string;
   readonly acted: readonly RecordedAction[];
-};
+} & Omit<TimelineProps, 'team'>;
 
-function TeamPage({ explained, names, waiting, entered, acted }: TeamPageProps) {
-  const { team, subscriptions, timeline, dismissal } = explained;
+function TeamPage({ explained, names, waiting, entered, acted, ...shown }: TeamPageProps) {
+  const { team, subscriptions, dismissal } = explained;
   const { id, customerId } = team;
   const failure = failureOf(acted, entered);
   return (
@@ -88,7 +85,7 @@ function TeamPage({ explained, names, waiting, entered, acted }: TeamPageProps) 
       {dismissal !== null && <DismissalNotice team={team} dismissal={dismissal} />}
       <TeamStatusPanel explained={explained} isLinkable={waiting !== null} />
       {waiting !== null && <LinkPanel {...{ team, waiting, failure }} />}
-      <TimelinePanel {...{ team, timeline }} isNewest />
+      <TimelinePanel team={team} {...shown} />
       {subscriptions.length > 0 && (
         <Panel title="Known subscriptions" id="subscriptions">
           <SubscriptionTable {...{ subscriptions, names }} />

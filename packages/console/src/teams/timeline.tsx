@@ -1,3 +1,4 @@
+import { html } from 'hono/html';
 import type { Child } from 'hono/jsx';
 import {
   type NamedTeam,
@@ -16,34 +17,34 @@ import { Notice, Panel } from '../components/panels.tsx';
 import { PlanStep } from '../components/plan-step.tsx';
 import { Table } from '../components/table.tsx';
 import { Time, UntrustedText } from '../components/text.tsx';
-import { EventLink, eventsUrl, ReasonText, shortType } from '../links/event-links.tsx';
+import { EventLink, eventsOf, ReasonText, shortType } from '../links/event-links.tsx';
 import { ISSUE_NAMES } from '../links/issue-links.ts';
-import { SubjectLink, TeamLink, teamName, teamUrl } from '../links/subject-links.tsx';
-import { Page } from '../page.tsx';
+import { SubjectLink, teamUrl } from '../links/subject-links.tsx';
 import { urlWith } from '../query-parameters.ts';
 
 /** How many items a page has. */
 export const PAGE_ITEMS = 30;
 
-type TimelineProps = {
+export type TimelineProps = {
   readonly team: NamedTeam;
   readonly timeline: Timeline;
-  readonly isNewest: boolean;
+  /** Where it starts, by the page before it; `null`: with the newest item. */
+  readonly before: string | null;
 };
 
 /** All that happened to a team, with the plans that it had meanwhile. */
-export function TimelinePanel({ team, timeline, isNewest }: TimelineProps) {
+export function TimelinePanel({ team, timeline, before }: TimelineProps) {
   const { items, next, prunedBeforeMs } = timeline;
-  const urlOf = (before: string | null) => `${urlWith(teamUrl(team.id), { before })}#timeline`;
+  const urlOf = (from: string | null) => `${urlWith(teamUrl(team.id), { before: from })}#timeline`;
   return (
     <Panel title="Timeline" id="timeline">
       {items.length === 0 ? (
-        <Notice kind="empty" title={isNewest ? 'Nothing yet' : 'Nothing older'} />
+        <Notice kind="empty" title={before === null ? 'Nothing yet' : 'Nothing older'} />
       ) : (
         <ItemTable items={items} />
       )}
       <Pager
-        first={!isNewest && { href: urlOf(null), text: 'Newest' }}
+        first={before !== null && { href: urlOf(null), text: 'Newest' }}
         next={next !== null && { href: urlOf(next), text: 'Older' }}
       />
       {prunedBeforeMs !== null && (
@@ -52,24 +53,6 @@ export function TimelinePanel({ team, timeline, isNewest }: TimelineProps) {
         </p>
       )}
     </Panel>
-  );
-}
-
-/** The page of an older part. */
-export function OlderPage(props: TimelineProps) {
-  const { team } = props;
-  return (
-    <Page
-      title={`Older timeline of ${teamName(team)}`}
-      heading={
-        <>
-          Older timeline of <TeamLink id={team.id} team={team} />
-        </>
-      }
-      area="Teams"
-    >
-      <TimelinePanel {...props} />
-    </Page>
   );
 }
 
@@ -118,53 +101,49 @@ type WhatProps = ItemProps & {
   readonly hasSeveral: boolean;
 };
 
-function What({ item, hasSeveral }: WhatProps) {
-  if (item.kind !== 'event') {
-    const { word, tone = 'accent', by = null } = signOf(item);
-    return (
-      <>
-        <Badge tone={tone}>{word}</Badge>
-        {by !== null && (
-          <div class="quiet">
-            by <UntrustedText text={by} />
-          </div>
-        )}
-      </>
-    );
-  }
-  const { event, subscription } = item;
-  return (
-    <>
-      <OutcomeBadge outcome={event.outcome} /> <EventLink event={event} />
-      <div class="quiet">
-        {shortType(event.type)}, <StatusBadge status={subscription.status} />
-        {hasSeveral && subscription.subscriptionId !== null && (
-          <>
-            {' '}
-            of <Id text={subscription.subscriptionId} />
-          </>
-        )}
-      </div>
-    </>
-  );
-}
-
-type Sign = { readonly word: string; readonly tone?: Tone; readonly by?: string | null };
-
 /** What happened in a word or two, and who did it. */
-function signOf(item: Exclude<TimelineItem, { kind: 'event' }>): Sign {
+function What({ item, hasSeveral }: WhatProps) {
   switch (item.kind) {
     case 'change': {
       const { cause, operator } = item.change;
-      return { word: CAUSES[cause], tone: cause === 'app' ? 'warning' : 'accent', by: operator };
+      const tone = cause === 'app' ? 'warning' : 'accent';
+      return <Sign word={CAUSES[cause]} tone={tone} by={operator} />;
     }
     case 'action': {
       const { action, isDone, operator } = item.action;
-      return isDone
-        ? { word: action, by: operator }
-        : { word: `${action} ${stateWord(item.action)}`, tone: 'bad', by: operator };
+      const word = isDone ? action : `${action} ${stateWord(item.action)}`;
+      return <Sign word={word} tone={isDone ? 'accent' : 'bad'} by={operator} />;
+    }
+    case 'event': {
+      const { event, subscription } = item;
+      const id = hasSeveral ? subscription.subscriptionId : null;
+      return (
+        <>
+          <OutcomeBadge outcome={event.outcome} /> <EventLink event={event} />
+          <div class="quiet">
+            {shortType(event.type)}, <StatusBadge status={subscription.status} />
+            {id !== null && ' of '}
+            {id !== null && <Id text={id} />}
+          </div>
+        </>
+      );
     }
   }
+}
+
+type SignProps = { readonly word: string; readonly tone: Tone; readonly by: string | null };
+
+function Sign({ word, tone, by }: SignProps) {
+  return (
+    <>
+      <Badge tone={tone}>{word}</Badge>
+      {by !== null && (
+        <div class="quiet">
+          by <UntrustedText text={by} />
+        </div>
+      )}
+    </>
+  );
 }
 
 function Why({ item }: ItemProps) {
@@ -209,23 +188,14 @@ const LATE_MS = 60_000;
 
 function WhyChanged({ cause, eventId, possibleSince }: PlanChange) {
   if (cause === 'app') {
-    return (
-      <>
-        Instep noticed it then.
-        {possibleSince !== null && (
-          <>
-            {' '}
-            It was changed after <Time ms={possibleSince.getTime()} />.
-          </>
-        )}
-      </>
-    );
+    const after = possibleSince && <Time ms={possibleSince.getTime()} />;
+    return html`Instep noticed it then. ${after && html`It was changed after ${after}.`}`;
   }
   if (eventId === null) return <>–</>;
   return (
     <>
       By the event{' '}
-      <a href={eventsUrl({ search: `event:${eventId}` })}>
+      <a href={eventsOf('event', eventId)}>
         <UntrustedText text={eventId} />
       </a>
     </>

@@ -1,0 +1,139 @@
+import { html } from 'hono/html';
+import {
+  type ComparisonIssue,
+  countText,
+  MAX_COUNTED_OF_CUSTOMER,
+  type OpenIssue,
+  subscriptionOf,
+} from 'instep-operate';
+import { causeText } from '../actions/words.ts';
+import { StatusBadge } from '../components/badges.tsx';
+import { Id } from '../components/id.tsx';
+import { Changes, differingFields } from '../components/plan-step.tsx';
+import { OptionalText, Time, UntrustedText } from '../components/text.tsx';
+import { CustomerLink, EventLink, ReasonText } from '../links/event-links.tsx';
+import { TeamLink } from '../links/subject-links.tsx';
+
+/** What the issue is about. */
+export function Who({ issue }: { readonly issue: OpenIssue }) {
+  if (issue.code === 'unreadable-event') return <EventLink event={issue.evidence.event} />;
+  const { team, customerId } = issue;
+  return (
+    <>
+      {team !== null && (
+        <div>
+          <TeamLink id={team.id} team={team} />
+        </div>
+      )}
+      {customerId !== null && <CustomerLink customerId={customerId} />}
+    </>
+  );
+}
+
+/** The names of products by their ids. */
+export type ProductNames = ReadonlyMap<string, string>;
+
+/** The products that issues show, whose names are to be read. */
+export const productsOf = (issues: readonly OpenIssue[]) =>
+  issues.flatMap(({ evidence }) => {
+    const newest = 'newest' in evidence ? evidence.newest : null;
+    return (newest && subscriptionOf(newest)?.productId) ?? [];
+  });
+
+type WhyProps = { readonly issue: OpenIssue; readonly names: ProductNames };
+
+/** Why the issue is on the list, in a sentence. */
+export function Why({ issue, names }: WhyProps) {
+  switch (issue.code) {
+    case 'unreadable-event':
+      return <ReasonText reason={issue.evidence.reason} />;
+    case 'unknown-order':
+      return html`Subscription ${<Id text={issue.evidence.subscriptionId} />} has same-second events
+        whose order is unknown. The later arrival counts until Stripe is asked.`;
+    case 'paid-without-plan': {
+      const { subscriptionId, planName } = issue.evidence;
+      return html`The customer pays for ${<OptionalText text={planName} fallback="a plan" />}
+        (${<Id text={subscriptionId ?? ''} />}), but another subscription ended later, and the newest
+        event decides. Set TEAM_PLAN=best, or cancel the subscription at Stripe.`;
+    }
+    case 'payment-due':
+      return html`The team keeps its plan, although a payment for subscription
+        ${<Id text={issue.evidence.subscriptionId} />} is due. Stripe says
+        ${<StatusBadge status="past_due" />}. Cancel the subscription at Stripe, or set PAST_DUE_GRACE.`;
+    case 'end-not-confirmed':
+      return html`Subscription ${<Id text={issue.evidence.subscriptionId} />} should have ended, and no
+        event has confirmed it. The team has no access until Stripe is asked.`;
+    case 'double-billed':
+      return <WhyDouble {...issue} />;
+    case 'parked-events':
+      return <WhyParked issue={issue} names={names} />;
+    default:
+      return <WhyFound {...issue} />;
+  }
+}
+
+type ParkedIssue = Extract<OpenIssue, { readonly code: 'parked-events' }>;
+
+type WhyParkedProps = { readonly issue: ParkedIssue; readonly names: ProductNames };
+
+function WhyParked({ issue: { team, evidence }, names }: WhyParkedProps) {
+  const { events, newest, suggestedTeam } = evidence;
+  const count =
+    events === 1 ? '1 event waits' : `${countText(events, MAX_COUNTED_OF_CUSTOMER)} events wait`;
+  if (team !== null) {
+    return html`${count}, although the team is now linked to the customer. A running server replays them
+      within seconds, unless the database refuses them.`;
+  }
+  const says = newest && subscriptionOf(newest);
+  const productName = names.get(says?.productId ?? '') ?? null;
+  const other = suggestedTeam?.customerId ?? null;
+  return (
+    <>
+      No team is linked to this customer. {count}.{' '}
+      {says &&
+        html`The newest says ${<StatusBadge status={says.status} />}${productText(productName, says.productId)}. `}
+      {suggestedTeam &&
+        html`Its metadata names the team ${<TeamLink id={suggestedTeam.id} team={suggestedTeam} />}`}
+      {other && html`, which has another customer: ${<CustomerLink customerId={other} />}`}
+      {suggestedTeam && '.'}
+    </>
+  );
+}
+
+type DoubleBilled = Extract<OpenIssue, { readonly code: 'double-billed' }>;
+
+/** What the customer pays for, and which of it the team has. */
+function WhyDouble({ team, evidence: { subscriptions } }: DoubleBilled) {
+  return (
+    <>
+      Stripe charges the customer for {countText(subscriptions.length)} subscriptions:
+      <ul>
+        {subscriptions.map(({ subscriptionId, status, planName, productId, ...one }) => (
+          <li>
+            <StatusBadge status={status} />
+            {productText(planName, productId)} (<Id text={subscriptionId} />)
+            {one.quantity !== null && ` × ${countText(one.quantity)}`}
+            {one.priceId !== null && html`, price ${<Id text={one.priceId} />}`}, since{' '}
+            <Time ms={one.sinceMs} />
+            {team?.plan.providerSubscriptionId === subscriptionId && '. The team has this one'}.
+          </li>
+        ))}
+      </ul>
+      Cancel at Stripe what is not wanted, or dismiss it, with a note, if it is on purpose.
+    </>
+  );
+}
+
+/** The name of a product, or its id; nothing without either. */
+function productText(name: string | null, id: string | null) {
+  const shown = name === null ? id && <Id text={id} /> : <UntrustedText text={name} />;
+  return shown && html` for ${shown}`;
+}
+
+function WhyFound({ evidence }: ComparisonIssue) {
+  const { is, shouldBe } = evidence;
+  if (is === null || shouldBe === null) return html`${causeText(evidence)}`;
+  const isChange = differingFields(is, shouldBe).length > 0;
+  return html`${causeText(evidence)} ${isChange && 'Repair would change:'}
+    ${<Changes is={is} shouldBe={shouldBe} />}`;
+}
