@@ -48,7 +48,7 @@ export function plant(bug: PlantedBug | null): PlantedCopy {
   };
 }
 
-const TIMEOUT_MS = 180_000;
+const TIMEOUT_MS = 600_000;
 
 function execute(program: string, args: readonly string[], cwd: string) {
   return new Promise<Ended>((done) => {
