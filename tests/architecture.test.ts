@@ -94,8 +94,9 @@ const ENGINE_LAYERS: typeof LAYERS = [
 
 /** The same of the operators' API. */
 const OPERATE_LAYERS: typeof LAYERS = [
-  ['runtime', 'health'],
-  ['event-log'],
+  ['runtime', 'event-log'],
+  ['teams'],
+  ['issues'],
   ['operate'],
   ['metrics'],
   ['operators-listener'],
@@ -112,7 +113,7 @@ const ENGINE_WITH_SQL = ['postgres', 'log', 'repair'];
 
 /** The parts that own tables, or ask the engine's. */
 const WITH_SQL = ['access', 'changes', 'database', 'links', 'doctor', 'audit'];
-const OPERATE_WITH_SQL = ['event-log', 'health', 'operate'];
+const OPERATE_WITH_SQL = ['event-log', 'teams', 'issues', 'operate'];
 
 /** The parts that can import a package. Any part but the rule can import `node:` modules. */
 const HOMES: Readonly<Record<string, readonly string[]>> = {

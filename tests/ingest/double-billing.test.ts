@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { chargedSubscriptions, foldAll, type SubscriptionEvent } from 'instep-engine/rule';
-import { readDoubleBilled } from 'instep-operate/src/operate/double-billing.ts';
+import { findIssues } from 'instep-operate';
 import { expect, test } from 'vitest';
 import type { ReceivedEvent } from '../support/internals/ingest.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
@@ -14,8 +14,9 @@ const store = useDatabase(embeddedServer);
 const STATUSES = ['active', 'trialing', 'past_due', 'canceled', 'unpaid', 'paused', 'incomplete'];
 
 async function readCustomers(): Promise<string[]> {
-  const found = await readDoubleBilled(store.database.query, { afterCustomerId: '', limit: 10 });
-  return found.map(({ customerId }) => customerId);
+  const context = { database: store.database, keyMode: null };
+  const { issues } = await findIssues(context, 'double-billed').first();
+  return issues.flatMap(({ customerId }) => customerId ?? []);
 }
 
 /** The customers whose events, folded from the beginning, end with several charged subscriptions. */

@@ -1,7 +1,7 @@
 import { DatabaseBusy } from 'instep-engine/postgres';
+import { findIssues } from 'instep-operate';
 import { expect, test, vi } from 'vitest';
 import type { IngestPipelineOptions } from '../support/internals/ingest.ts';
-import { readStoredIssues } from '../support/internals/rows.ts';
 import { lockTeam, whileHeld } from '../support/postgres/locks.ts';
 import { counting } from '../support/postgres/observed-database.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
@@ -65,10 +65,10 @@ test('a team whose trigger waits delays no other team, and again not when its ev
   };
   await settleAll();
   await settleAll();
-  const page = { causes: null, afterCustomerId: '', limit: 10 };
+  const issues = findIssues({ database: store.database, keyMode: null });
   await vi.waitFor(async () =>
-    expect(await readStoredIssues(query, page)).toMatchObject([
-      { cause: 'plan refused', teamId: slow.teamId },
+    expect((await issues.first()).issues).toMatchObject([
+      { code: 'plan-refused', team: { id: slow.teamId } },
     ]),
   );
   await query('drop trigger wait on teams');

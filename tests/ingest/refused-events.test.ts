@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { DatabaseRefused } from 'instep-engine/postgres';
+import { findIssues } from 'instep-operate';
 import { describe, expect, test, vi } from 'vitest';
 import { migrate } from '../support/internals/database.ts';
 import type { ReceivedEvent } from '../support/internals/ingest.ts';
-import { addTeam, readStoredIssues, readTeamsOf } from '../support/internals/rows.ts';
+import { addTeam, readTeamsOf } from '../support/internals/rows.ts';
 import { connect, embeddedServer, postgresServers } from '../support/postgres/test-database.ts';
 import { NO_PLAN } from '../support/service/contract-service.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
@@ -19,6 +20,8 @@ function namedEvent(customerId: string, name: string): ReceivedEvent {
 
 describe.each(postgresServers)('$name', (server) => {
   const store = useDatabase(server);
+  const openIssues = async () =>
+    (await findIssues({ database: store.database, keyMode: null }, 'plan-refused').first()).issues;
 
   test('leaves out a name that does not fit, and writes everything else', async () => {
     await store.database.query('alter table teams alter column plan_name type varchar(5)');
@@ -137,11 +140,8 @@ describe.each(postgresServers)('$name', (server) => {
         status: 'rejected',
         reason: { code: expect.stringMatching(/^DATABASE_(REFUSED|UNUSABLE)$/) },
       });
-      const issues = { causes: null, afterCustomerId: '', limit: 10 };
       await vi.waitFor(async () =>
-        expect(await readStoredIssues(query, issues)).toMatchObject([
-          { cause: 'plan refused', teamId },
-        ]),
+        expect(await openIssues()).toMatchObject([{ code: 'plan-refused', team: { id: teamId } }]),
       );
       await query(withdrawal);
       expect(await store.planOf(teamId)).toEqual(NO_PLAN);
@@ -172,7 +172,6 @@ describe.each(postgresServers)('$name', (server) => {
 
   test('a refused plan is listed for the operators, until it is written', async () => {
     const { query } = store.database;
-    const open = () => readStoredIssues(query, { causes: null, afterCustomerId: '', limit: 10 });
     const ingest = openPipeline(store.database);
     const { teamId, customerId } = await store.addTeam();
     await ingest([receivedEvent({ customerId, createdSeconds: 1_000 })]);
@@ -183,21 +182,23 @@ describe.each(postgresServers)('$name', (server) => {
     for (let delivery = 0; delivery < 2; delivery += 1) {
       await expect(ingest([event])).rejects.toThrow(DatabaseRefused);
     }
-    await vi.waitFor(async () => expect(await open()).toHaveLength(1));
-    expect(await open()).toMatchObject([
+    await vi.waitFor(async () => expect(await openIssues()).toHaveLength(1));
+    expect(await openIssues()).toMatchObject([
       {
-        cause: 'plan refused',
+        code: 'plan-refused',
         customerId,
-        teamId,
-        plan: { providerProductId: 'prod_1' },
-        shouldBe: { providerProductId: 'prod_pro', subscriptionStatus: 'active' },
-        beganSeconds: 2_000,
-        refusedBy: 'no_pro',
+        team: { id: teamId },
+        sinceMs: 2_000_000,
+        evidence: {
+          is: { providerProductId: 'prod_1' },
+          shouldBe: { providerProductId: 'prod_pro', subscriptionStatus: 'active' },
+          refusedBy: 'no_pro',
+        },
       },
     ]);
     await query('alter table teams drop constraint no_pro');
     await ingest([event]);
-    expect(await open()).toEqual([]);
+    expect(await openIssues()).toEqual([]);
   });
 });
 

@@ -1,5 +1,5 @@
 import { DatabaseUnavailable } from 'instep-engine/postgres';
-import { RefusalCounts, readRefusals } from 'instep-operate/src/health/refusals.ts';
+import { RefusalCounts, readRefusals } from 'instep-operate/src/issues/refusals.ts';
 import { beforeEach, expect, test } from 'vitest';
 import { createDatabase } from '../support/postgres/test-database.ts';
 

@@ -165,6 +165,69 @@ test('a comparison finds teams and customers, each with the cause', async () => 
   expect(await collect(findIssues(context, 'unknown-customer').all())).toEqual([issues[2]]);
 });
 
+describe('a customer with a live subscription whose team is taken away', () => {
+  const customer = { kind: 'customer', id: 'cus_1' } as const;
+  const unlink = async (teamId: string) => {
+    const subject = { kind: 'team', id: teamId } as const;
+    await perform(context, operator, [
+      { action: 'unlink', subject, expectedCustomerId: customer.id },
+    ]);
+  };
+  const arrange = async (status: string) => {
+    const teamId = String(await addTeam(query, { name: 'Acme', customerId: customer.id }));
+    await deliver({ customerId: customer.id, status });
+    return teamId;
+  };
+
+  test('is an issue at once, until it has a team again', async () => {
+    const teamId = await arrange('active');
+    expect(await codes()).toEqual([]);
+    await unlink(teamId);
+    expect(await codes()).toEqual(['customer-without-team']);
+    expect((await findIssues(context).first()).issues).toMatchObject([
+      {
+        code: 'customer-without-team',
+        subject: customer,
+        team: null,
+        remedies: ['link', 'dismiss'],
+      },
+    ]);
+    const subject = { kind: 'team', id: teamId } as const;
+    const linking = {
+      action: 'link',
+      subject,
+      linkTo: customer.id,
+      expectedCustomerId: null,
+    } as const;
+    await perform(context, operator, [linking]);
+    expect(await codes()).toEqual([]);
+  });
+
+  test('is an issue also if it was dismissed when it waited for its first team', async () => {
+    await deliver({ customerId: customer.id });
+    await dismiss(customer);
+    const teamId = String(await addTeam(query, { name: 'Acme', customerId: customer.id }));
+    await account.settle(customer.id);
+    await unlink(teamId);
+    expect(await codes()).toEqual(['customer-without-team']);
+    await dismiss(customer);
+    expect(await codes()).toEqual([]);
+  });
+
+  test('is an issue also if the team gets another customer', async () => {
+    const teamId = await arrange('trialing');
+    const subject = { kind: 'team', id: teamId } as const;
+    const linking = { action: 'link', subject, linkTo: 'cus_2', expectedCustomerId: customer.id };
+    await perform(context, operator, [{ ...linking, action: 'link' }]);
+    expect(await codes()).toEqual(['customer-without-team']);
+  });
+
+  test('is none if its subscription has ended', async () => {
+    await unlink(await arrange('canceled'));
+    expect(await codes()).toEqual([]);
+  });
+});
+
 test('unreadable events and unknown orders are issues', async () => {
   await addTeam(query, { name: 'Acme', customerId: 'cus_1' });
   await account.ingest(

@@ -12,7 +12,6 @@ export {
 } from 'instep-engine/log';
 export type {
   ApplicationId,
-  Dismissal,
   IssueCause,
   PageEnds,
   PageStart,
@@ -64,29 +63,36 @@ export type { EventReference, Explanation, PlanStep, Reason } from './event-log/
 export { type ReasonPart, reasonParts, reasonText } from './event-log/reason-text.ts';
 export type { Replayed, ReplayOutcomes } from './event-log/replay.ts';
 export type { PageOfEvents } from './event-log/search.ts';
-export type { Verdict } from './health/derive-issues.ts';
-export type { Figures } from './health/figures.ts';
-export { ADVICE, issueText } from './health/issue-text.ts';
+export type { ChargedSubscription } from './issues/charged-subscriptions.ts';
+export type { Dismissal } from './issues/dismissals.ts';
+export type { Figures } from './issues/figures.ts';
+export type {
+  Compared,
+  ComparisonEvidence,
+  Concern,
+  ConsumerProgress,
+  Evidence,
+  Issue,
+  IssueCode,
+  IssueCounts,
+  IssueEvidence,
+  IssueKind,
+  ModeEvidence,
+  Refusals,
+  Remedy,
+  Severity,
+  SubjectIssueCode,
+} from './issues/issue.ts';
 export {
-  type Compared,
-  type ComparisonIssueCode,
-  type Concern,
-  type ConsumerProgress,
-  type Evidence,
+  ADVICE,
   ISSUES,
-  type Issue,
-  type IssueCode,
-  type IssueCounts,
-  type IssueKind,
-  type ModeEvidence,
-  type Refusals,
-  type Remedy,
-  type Severity,
+  issueText,
   SUBJECT_ISSUES,
-  type SubjectIssueCode,
   TEAM_ISSUES,
   type TeamIssueCode,
-} from './health/issues.ts';
+} from './issues/issues.ts';
+export { MAX_COUNTED_OF_CUSTOMER } from './issues/subject-issues.ts';
+export { countTeams, type TeamCounts } from './issues/team-counts.ts';
 export type { ActionRequest, PerformOptions } from './operate/actions.ts';
 export type { AlertConfig } from './operate/alerts.ts';
 export {
@@ -96,9 +102,6 @@ export {
   type Candidate,
   type ComparedPlans,
   type OperatorAction,
-  parseSubject,
-  type Subject,
-  subjectText,
 } from './operate/audit.ts';
 export {
   type Comparison,
@@ -122,7 +125,6 @@ export type {
   Search,
   TokenVerdict,
 } from './operate/context.ts';
-export type { ChargedSubscription } from './operate/double-billing.ts';
 export { countEvents, type EventCountsRequest, type Slot } from './operate/event-counts.ts';
 export { eventsNamed, findEvents, redactedBody, subscriptionOf } from './operate/events.ts';
 export * from './operate/explain.ts';
@@ -137,18 +139,19 @@ export {
   type ComparisonIssue,
   type FirstIssues,
   findIssues,
-  type IssueEvidence,
   type ListedIssue,
   type OpenIssue,
 } from './operate/find-issues.ts';
 export * from './operate/find-teams.ts';
-export { checkHealth, examineInstallation, type HealthReport } from './operate/health.ts';
-export type { LostPlan, NamedTeam } from './operate/named-teams.ts';
-export { MAX_COUNTED_OF_CUSTOMER } from './operate/open-issues.ts';
+export {
+  checkHealth,
+  examineInstallation,
+  type HealthReport,
+  type Verdict,
+} from './operate/health.ts';
 export { type Performed, type PerformedAction, perform, type Task } from './operate/perform.ts';
 export { readProductNames } from './operate/product-names.ts';
 export { type NamedToken, ROLES, type Role } from './operate/roles.ts';
-export { countTeams, type TeamCounts } from './operate/team-counts.ts';
 export {
   type HistoryEntry,
   readTimeline,
@@ -157,3 +160,5 @@ export {
   type TimelineRequest,
 } from './operate/timeline.ts';
 export { type CsvValue, csvLine } from './runtime/csv.ts';
+export type { LostPlan, NamedTeam } from './teams/named-teams.ts';
+export { parseSubject, type Subject, subjectText } from './teams/subject.ts';

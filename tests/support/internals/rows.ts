@@ -1,7 +1,6 @@
 // Names of the source that tests of several folders use: the only files that change when their modules move.
 
 export { readCustomerIdsOf, readStates } from 'instep-engine/src/postgres/statements/customers.ts';
-export { readStoredIssues } from 'instep-engine/src/postgres/statements/issues.ts';
 export { lockTeams, setCustomer } from 'instep-engine/src/postgres/statements/lock-teams.ts';
 export {
   applyProductName,

@@ -84,9 +84,6 @@ export function resultText(kind: Subject['kind'] | null, result: ActionResult): 
     case 'in-sync':
       return 'The team is in sync with Stripe.';
     case 'out-of-sync':
-      if (result.isDismissed === true) {
-        return 'An operator has dismissed this difference, so no repair changes it. Restore it first.';
-      }
       return `The team is out of sync with Stripe. ${REASONS[result.cause]}`;
     case 'repaired':
       return 'The team was repaired.';

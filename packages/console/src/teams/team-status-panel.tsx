@@ -72,7 +72,7 @@ const BADGES = {
   'changed by hand': { word: ISSUE_NAMES['changed-by-hand'], tone: 'bad' },
 } as const satisfies Record<TeamStatus['kind'], { readonly word: string; readonly tone: Tone }>;
 
-/** Compares the team with Stripe. A difference is shown before it is repaired, or left as it is. */
+/** Compares the team with Stripe. A difference is shown before it is repaired, or hidden. */
 function Remedies({ explained, isLinkable }: TeamStatusPanelProps) {
   const { team, issue, status, isCompared, dismissalId } = explained;
   const subject = { kind: 'team', id: String(team.id) } as const;
@@ -95,9 +95,9 @@ function Remedies({ explained, isLinkable }: TeamStatusPanelProps) {
       {canRepair && (
         <SingleForm {...form} action="dismiss" expected={{ dismissalId }} class="row" isConfirmed>
           <Field
-            label="Or leave it as it is. Why?"
+            label="Or hide it until it changes. Why?"
             name="note"
-            hint="Such as: partner deal. No repair changes the team meanwhile."
+            hint="Comparisons still repair the team."
             maxlength={500}
             required
           />

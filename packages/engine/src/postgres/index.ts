@@ -57,20 +57,7 @@ export {
 } from './statements/customers.ts';
 export { readEncryption } from './statements/encryption.ts';
 export { isDismissed } from './statements/events.ts';
-export {
-  countStoredIssues,
-  type Dismissal,
-  ISSUE_CAUSES,
-  type IssueCause,
-  isNotDismissed,
-  lockDismissals,
-  MAX_COUNTED_STORED,
-  readDismissals,
-  readNewestDismissals,
-  readStoredIssueOf,
-  readStoredIssues,
-  type StoredIssue,
-} from './statements/issues.ts';
+export { type FoundIssue, ISSUE_CAUSES, type IssueCause } from './statements/issues.ts';
 export type { LinkRefusal } from './statements/lock-teams.ts';
 export { PAID_WITHOUT_PLAN, readPaidWithoutPlan } from './statements/paid-without-plan.ts';
 export {
@@ -85,6 +72,7 @@ export { readProductNames } from './statements/products.ts';
 export {
   addTeam,
   isIdOfAnother,
+  planAsJson,
   readTeam,
   readTeamsOf,
   type Team,

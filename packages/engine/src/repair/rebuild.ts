@@ -8,7 +8,6 @@ import type { Database, Query } from '../postgres/database.ts';
 import { canOthersSucceed } from '../postgres/errors.ts';
 import { type Examined, pagesOf } from '../postgres/examine.ts';
 import { writeCurrentPlan } from '../postgres/statements/current-plan.ts';
-import { readDismissals } from '../postgres/statements/issues.ts';
 import { lockTeam } from '../postgres/statements/lock-teams.ts';
 import { readProductNames } from '../postgres/statements/products.ts';
 import {
@@ -104,16 +103,9 @@ async function rebuildCustomer(
   const teams = await readTeamsOf(query, [customerId]);
   const names = await readProductNames(query, productsOf(fromLog));
   const plan = teamPlan(fromLog, planSelection, names);
-  const dismissals = await readDismissals(
-    query,
-    teams.map(({ id: teamId, plan: is }) => {
-      return { teamId, plan: is, shouldBe: plan && partOf(plan, is) };
-    }),
-  );
   const isGivenAway = (team: LinkedTeam) =>
     [stored, fromLog].every((state) => planWriterOf(team.plan, state) === 'app');
-  const isKept = (team: LinkedTeam) =>
-    dismissals.has(String(team.id)) || planWriterOf(team.plan, stored) !== 'instep';
+  const isKept = (team: LinkedTeam) => planWriterOf(team.plan, stored) !== 'instep';
   const differences = teams.flatMap((team) => {
     if (isGivenAway(team)) return difference(team, team.plan, subscriptionIds, true);
     if (plan !== null) {

@@ -4,8 +4,9 @@ import type { Queued } from 'instep-engine/log';
 import type { PoolUse } from 'instep-engine/postgres';
 import { InstepError, withDeadline } from 'instep-engine/runtime';
 import { Gauge, type Registry } from 'prom-client';
-import type { Figures } from '../health/figures.ts';
-import { ISSUES, type Issue } from '../health/issues.ts';
+import type { Figures } from '../issues/figures.ts';
+import type { Issue } from '../issues/issue.ts';
+import { ISSUES } from '../issues/issues.ts';
 
 /** What is known about the health of the whole service. */
 export type ObservedHealth = {

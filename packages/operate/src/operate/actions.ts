@@ -1,13 +1,7 @@
 // What can be done about one team, customer, subscription or event. `perform` calls it.
 
 import { readEvents, readEventsAt } from 'instep-engine/log';
-import {
-  canOthersSucceed,
-  DatabaseRefused,
-  linkTeam,
-  lockDismissals,
-  type Query,
-} from 'instep-engine/postgres';
+import { canOthersSucceed, DatabaseRefused, linkTeam, type Query } from 'instep-engine/postgres';
 import {
   askForOrder,
   dismissParkedEvents,
@@ -24,6 +18,9 @@ import {
   replayEvents,
 } from '../event-log/replay.ts';
 import { readEventAt } from '../event-log/search.ts';
+import { lockDismissals } from '../issues/dismissals.ts';
+import { type NamedTeam, readNamedTeam, readTeamsWithName } from '../teams/named-teams.ts';
+import { type Subject, subjectText } from '../teams/subject.ts';
 import {
   type Action,
   type ActionResult,
@@ -31,13 +28,10 @@ import {
   failed,
   type InTransaction,
   type Outcome,
-  type Subject,
-  subjectText,
 } from './audit.ts';
 import { compareOrRepair, DEADLINE_MS } from './compare.ts';
 import type { OperateContext } from './context.ts';
 import { findTeams } from './find-teams.ts';
-import { type NamedTeam, readNamedTeam, readTeamsWithName } from './named-teams.ts';
 
 /** An action, with what it expects to find: it changes nothing if somebody else has changed that since. */
 export type ActionRequest =

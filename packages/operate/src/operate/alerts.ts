@@ -4,8 +4,8 @@ import type { Query } from 'instep-engine/postgres';
 import { type Job, withLease } from 'instep-engine/repair';
 import { abortAfter, DeadlineExceeded, InstepError, Stopped } from 'instep-engine/runtime';
 import * as v from 'valibot';
-import { issueText } from '../health/issue-text.ts';
-import { type Issue, SUBJECT_ISSUES } from '../health/issues.ts';
+import type { Issue } from '../issues/issue.ts';
+import { issueText, SUBJECT_ISSUES } from '../issues/issues.ts';
 
 /** The receiver of alerts did not accept a message. The error never shows its address, which can be a secret. */
 export class AlertFailed extends InstepError {

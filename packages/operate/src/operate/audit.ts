@@ -5,42 +5,8 @@ import type { Counts } from 'instep-engine/repair';
 import type { PlanInRow } from 'instep-engine/rule';
 import { InstepError } from 'instep-engine/runtime';
 import type { ReplayOutcomes } from '../event-log/replay.ts';
+import type { NamedTeam } from '../teams/named-teams.ts';
 import type { Operator } from './context.ts';
-import type { NamedTeam } from './named-teams.ts';
-
-const SUBJECT_KINDS = ['team', 'customer', 'subscription', 'event'] as const;
-
-/** What an action is about. */
-export type Subject = {
-  readonly kind: (typeof SUBJECT_KINDS)[number];
-  readonly id: string;
-};
-
-/**
- * The text under which a subject is stored.
- *
- * @example
- * ```ts
- * console.log(subjectText({ kind: 'team', id: '1' })); // team:1
- * ```
- */
-export function subjectText({ kind, id }: Subject): string {
-  return `${kind}:${id}`;
-}
-
-/**
- * Parses the text under which a subject is stored; `null` for any other text, such as `teams:all`.
- *
- * @example
- * ```ts
- * console.log(parseSubject('team:1')?.kind); // team
- * ```
- */
-export function parseSubject(text: string): Subject | null {
-  const [, name, id] = /^([a-z]+):(.+)$/s.exec(text) ?? [];
-  const kind = SUBJECT_KINDS.find((known) => known === name);
-  return kind === undefined || id === undefined ? null : { kind, id };
-}
 
 /** What an action has changed, or why it has changed nothing. */
 export type ActionResult =
@@ -91,8 +57,7 @@ export type ActionResult =
   | { readonly code: 'replayed'; readonly outcomes: ReplayOutcomes }
   | { readonly code: 'no-such-event'; readonly position: number }
   | { readonly code: 'in-sync' }
-  /** `isDismissed`: an operator has dismissed the difference, and so no repair changes it. */
-  | ({ readonly code: 'out-of-sync'; readonly isDismissed?: boolean } & ComparedPlans)
+  | ({ readonly code: 'out-of-sync' } & ComparedPlans)
   | ({ readonly code: 'repaired' } & ComparedPlans)
   /** Stripe does not know it. */
   | { readonly code: 'unknown-customer'; readonly customerId: string }
@@ -231,18 +196,25 @@ export async function recordResult(
     name: 'record_result',
     text: `
       update instep.operator_actions
-         set is_done            = $2,
-             outcome            = $3,
-             linked_team_id     = $4,
-             acted_at           = clock_timestamp()
+         set is_done              = $2,
+             outcome              = $3,
+             linked_team_id       = $4,
+             unlinked_customer_id = $5,
+             acted_at             = clock_timestamp()
        where id = $1
          and (outcome ->> 'code' = 'begun' or $3::jsonb ->> 'code' <> 'failed')`,
     values: [
       ...[actionId, isDone],
       JSON.stringify(result, (_, value) => (typeof value === 'string' ? storable(value) : value)),
       result.code === 'linked' ? String(result.teamId) : null,
+      unlinkedCustomer(result),
     ],
   });
+}
+
+function unlinkedCustomer(result: ActionResult): string | null {
+  if (result.code === 'unlinked') return result.customerId;
+  return result.code === 'linked' && result.former !== result.customerId ? result.former : null;
 }
 
 /** What became of an action. */

@@ -13,9 +13,9 @@ import {
   reconcileCustomer,
 } from 'instep-engine/repair';
 import type { ActingOperator } from 'instep-engine/rule';
+import { readNamedTeam } from '../teams/named-teams.ts';
 import type { ActionResult } from './audit.ts';
 import type { OperateContext } from './context.ts';
-import { readNamedTeam } from './named-teams.ts';
 
 /** The result of comparing one team with its customer's subscriptions at Stripe. */
 export type Comparison =
@@ -80,10 +80,9 @@ export async function compareOrRepair(
     return { code: 'unknown-customer', customerId: issue.customerId };
   }
   if (issue?.kind !== 'drift') return { code: 'in-sync' };
-  const { is, shouldBe, cause, isRepaired, isDismissed, subscriptionIds, sinceSeconds } = issue;
+  const { is, shouldBe, cause, isRepaired, subscriptionIds, sinceSeconds } = issue;
   if (isRepaired) return { code: 'repaired', is, shouldBe, cause };
-  const plans = { is, shouldBe, cause, isDismissed };
-  return { code: 'out-of-sync', ...plans, subscriptionIds, sinceSeconds };
+  return { code: 'out-of-sync', is, shouldBe, cause, subscriptionIds, sinceSeconds };
 }
 
 /** The last reconciliation of all teams, in whichever process it runs. */

@@ -5,7 +5,7 @@ import type { ApplicationId, Database, Query } from 'instep-engine/postgres';
 import type { PlanSelection } from 'instep-engine/rule';
 import type { Logger } from 'instep-engine/runtime';
 import type { Mode, NameOf, StripeApi } from 'instep-engine/stripe';
-import type { ConsumerProgress, IssueCode } from '../health/issues.ts';
+import type { ConsumerProgress, IssueCode } from '../issues/issue.ts';
 import type { NamedToken, Role } from './roles.ts';
 
 /** What the functions of this package work with: get it from `openContext` of `instep/operate`, and pass it on. */

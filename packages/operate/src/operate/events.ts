@@ -8,8 +8,8 @@ import type { EventSubscription } from 'instep-engine/rule';
 import { TEAM_KEY } from 'instep-engine/stripe';
 import * as log from '../event-log/search.ts';
 import { type PageOfEvents, readPageOfEvents } from '../event-log/search.ts';
+import { type NamedTeam, readSuggestedTeams } from '../teams/named-teams.ts';
 import type { OperateContext, Search } from './context.ts';
-import { type NamedTeam, readSuggestedTeams } from './named-teams.ts';
 
 /**
  * The events that match a filter. A page has the newest event first, and starts at a position. Where no index helps, it

@@ -5,14 +5,10 @@ import { type EventRow, readEvents } from 'instep-engine/log';
 import {
   type ApplicationId,
   type DecidingEvent,
-  type Dismissal,
   decidingEventsOf,
   onlyRow,
   type Query,
-  readDismissals,
-  readNewestDismissals,
   readStates,
-  readStoredIssueOf,
   type StoredStates,
 } from 'instep-engine/postgres';
 import { readIsCompared, readIsDismissed, readPrunedBefore } from 'instep-engine/repair';
@@ -31,9 +27,10 @@ import {
 } from 'instep-engine/rule';
 import { type EventOrigin, originOfBody } from 'instep-engine/stripe';
 import { type Explanation, explainLog, parseLog } from '../event-log/explain.ts';
+import { type Dismissal, readDismissalOf, readNewestDismissals } from '../issues/dismissals.ts';
+import { type NamedTeam, readNamedTeam, readNamedTeamsOf } from '../teams/named-teams.ts';
 import type { OperateContext } from './context.ts';
-import { type ComparisonIssue, comparisonIssueOf } from './find-issues.ts';
-import { type NamedTeam, readNamedTeam, readNamedTeamsOf } from './named-teams.ts';
+import { type ComparisonIssue, readIssueOf } from './find-issues.ts';
 import {
   EVENTS_AROUND,
   readNames,
@@ -117,19 +114,21 @@ export type ExplainTeamRequest = Pick<TimelineRequest, 'limit'>;
  * ```
  */
 export async function explainTeam(
-  { database: { query }, planSelection }: OperateContext,
+  context: OperateContext,
   teamId: ApplicationId,
   request: ExplainTeamRequest = {},
 ): Promise<ExplainedTeam | null> {
+  const { planSelection } = context;
+  const { query } = context.database;
   const team = await readNamedTeam(query, teamId);
   if (team === null) return null;
   const { id, customerId } = team;
   const customerIds = customerId === null ? [] : [customerId];
-  const [timeline, states, found, dismissals, changed, parked] = await Promise.all([
+  const [timeline, states, issue, dismissal, changed, parked] = await Promise.all([
     readTimelineOf(query, team, { planSelection, ...request }),
     readStates(query, customerIds),
-    readStoredIssueOf(query, team),
-    readDismissals(query, [{ teamId: id, plan: null, shouldBe: null }]),
+    readIssueOf(context, team),
+    readDismissalOf(query, id),
     readEntitlementChange(query, team),
     countParked(query, customerId),
   ]);
@@ -146,9 +145,9 @@ export async function explainTeam(
   const record = { team, state, names, subscriptions, planSelection, changed, parked };
   return {
     ...{ team, planSelection, timeline },
-    issue: found && comparisonIssueOf(found, [team]),
     isCompared: await readIsCompared(query, customerId),
-    dismissal: dismissals.get(String(id)) ?? null,
+    issue,
+    dismissal,
     dismissalId: await readDismissalId(query, `team:${id}`),
     status: statusOf(record, deciding),
     notes: [...notesOn(record, deciding)],

@@ -13,8 +13,9 @@ import {
   rowsOf,
 } from 'instep-engine/postgres';
 import type { Plan } from 'instep-engine/rule';
+import { parseSubject } from '../teams/subject.ts';
 import type { ActionRequest } from './actions.ts';
-import { isCallId, type OperatorAction, parseSubject } from './audit.ts';
+import { isCallId, type OperatorAction } from './audit.ts';
 import type { OperateContext, OperatorAccess, Search } from './context.ts';
 
 /** A change of a team's plan by an action; `null`: the team had or has no plan. */

@@ -1,114 +1,57 @@
-// Finds and counts what is wrong with single teams, customers, subscriptions and events, from every place where it
-// is stored or can be derived. The console's list calls it, and health.ts for the numbers.
+// Finds and counts what is wrong with single teams, customers, subscriptions and events: the union of the issues, without
+// what operators have dismissed. The console's list calls it, and health.ts for the numbers.
 
 import { type EventRow, MAX_COUNTED_PARKED, readEventsAt } from 'instep-engine/log';
 import {
-  countStoredIssues,
-  ISSUE_CAUSES,
-  type IssueCause,
-  MAX_COUNTED_STORED,
+  type ApplicationTables,
+  type Database,
+  onlyRow,
   type Query,
-  readNewestDismissals,
-  readPaidWithoutPlan,
-  readStoredIssues,
+  readStates,
   rowsOf,
-  type StoredIssue,
 } from 'instep-engine/postgres';
-import type { PlanInRow } from 'instep-engine/rule';
-import { TEAM_KEY } from 'instep-engine/stripe';
-import { type Reason, whyUnreadable } from '../event-log/explain.ts';
-import { type Figures, readFigures } from '../health/figures.ts';
-import {
-  CODE_OF_CAUSE,
-  COMPARISON_ISSUES,
-  type ComparisonIssueCode,
-  ISSUES,
-  type IssueCounts,
-  type IssueKind,
-  type Remedy,
-  type Severity,
-  SUBJECT_ISSUES,
-  type SubjectIssueCode,
-} from '../health/issues.ts';
-import { type Subject, subjectText } from './audit.ts';
-import type { OperateContext } from './context.ts';
-import { type ChargedSubscription, readDoubleBilled } from './double-billing.ts';
-import {
-  type NamedTeam,
-  readNamedTeamsOf,
-  readSuggestedTeams,
-  type TeamNaming,
-} from './named-teams.ts';
-import {
-  type CustomerPage,
-  countListedIssues,
-  LISTED_ISSUES,
-  MAX_COUNTED_ISSUES,
-  type ParkedCustomer,
-  readDuePayments,
-  readParkedCustomers,
-  readUnconfirmedEnds,
-  readUnknownOrders,
-  readUnreadablePositions,
-} from './open-issues.ts';
+import { selectedReport } from 'instep-engine/rule';
+import { type Mode, TEAM_KEY } from 'instep-engine/stripe';
+import { whyUnreadable } from '../event-log/explain.ts';
+import { readChargedSubscriptions } from '../issues/charged-subscriptions.ts';
+import { isNotDismissed } from '../issues/dismissals.ts';
+import { type Figures, readFigures } from '../issues/figures.ts';
+import type {
+  IssueCounts,
+  IssueEvidence,
+  Remedy,
+  Severity,
+  SubjectIssueCode,
+} from '../issues/issue.ts';
+import { ISSUES, SUBJECT_ISSUES } from '../issues/issues.ts';
+import { type NamedTeam, readNamedTeamsOf, readSuggestedTeams } from '../teams/named-teams.ts';
+import { parseSubject, type Subject } from '../teams/subject.ts';
 
-/** What is known about an issue with one subject, by its code. */
-export type IssueEvidence = {
-  readonly [Code in ComparisonIssueCode]: {
-    readonly cause: IssueCause;
-    /** What the team has and should have; `null` if the issue is about the customer. */
-    readonly is: PlanInRow | null;
-    readonly shouldBe: PlanInRow | null;
-    /** The constraint that refuses the plan; `null`: unknown, or nothing is refused. */
-    readonly refusedBy: string | null;
-  };
-} & {
-  readonly 'parked-events': {
-    /** At most 100 events are counted. */
-    readonly events: number;
-    /** The newest of them, and so what the customer has subscribed to: see `subscriptionOf`. */
-    readonly newest: EventRow | null;
-    /** The team that the metadata of the newest event's subscription names; it can have another customer. */
-    readonly suggestedTeam: NamedTeam | null;
-  };
-  readonly 'unknown-order': { readonly subscriptionId: string };
-  readonly 'end-not-confirmed': { readonly subscriptionId: string };
-  /** The subscription that goes on. */
-  readonly 'paid-without-plan': {
-    readonly subscriptionId: string | null;
-    readonly planName: string | null;
-  };
-  readonly 'payment-due': { readonly subscriptionId: string; readonly planName: string | null };
-  /** The customer can have no team any more. Otherwise the team's plan shows which one it follows. */
-  readonly 'double-billed': { readonly subscriptions: readonly ChargedSubscription[] };
-  readonly 'unreadable-event': { readonly event: EventRow; readonly reason: Reason };
-};
-
-type IssueSubject = {
+type ListedIssueOf<Code extends SubjectIssueCode> = {
+  readonly code: Code;
+  readonly severity: Severity;
+  readonly remedies: readonly Remedy[];
   /** What an action on the issue is about. */
   readonly subject: Subject;
   readonly sinceMs: number;
   /** `null` for an unreadable event. */
   readonly customerId: string | null;
-  /** The team that the issue is about; `null` if it is about a customer or an event. */
+  /** The team that the issue is about, or that has its customer; `null`: there is none. */
   readonly team: NamedTeam | null;
-};
-
-type OpenIssueOf<Code extends SubjectIssueCode> = IssueSubject & {
-  readonly code: Code;
-  readonly severity: Severity;
-  readonly remedies: readonly Remedy[];
   readonly evidence: IssueEvidence[Code];
 };
 
 /** Something that is wrong with one team, customer, subscription or event. */
-export type OpenIssue = { [Code in SubjectIssueCode]: OpenIssueOf<Code> }[SubjectIssueCode];
-
-/** What a comparison with Stripe or with the event log found. */
-export type ComparisonIssue = Extract<OpenIssue, { readonly code: ComparisonIssueCode }>;
+export type OpenIssue = { [Code in SubjectIssueCode]: ListedIssueOf<Code> }[SubjectIssueCode];
 
 /** An open issue, and the newest dismissal of its subject, even if it was taken back; `null`: there is none. */
 export type ListedIssue = OpenIssue & { readonly dismissalId: number | null };
+
+/** What a comparison with Stripe or with the event log found. */
+export type ComparisonIssue = Extract<
+  OpenIssue,
+  { readonly evidence: IssueEvidence['out-of-sync'] }
+>;
 
 /** The most severe issues first. */
 export type FirstIssues = {
@@ -117,142 +60,139 @@ export type FirstIssues = {
   readonly isMore: boolean;
 };
 
-function openIssue<Code extends SubjectIssueCode>(
-  code: Code,
-  subject: IssueSubject,
-  evidence: IssueEvidence[Code],
-): OpenIssueOf<Code> {
-  const { severity, remedies }: IssueKind = ISSUES[code];
-  return { code, severity, remedies, ...subject, evidence };
-}
-
-const subjectOf = (kind: Subject['kind'], id: string | number): Subject => ({
-  kind,
-  id: String(id),
-});
-
-/** The issue that a comparison found about one of these teams, or about a customer without a team. */
-export function comparisonIssueOf(
-  found: StoredIssue,
-  teams: readonly NamedTeam[],
-): ComparisonIssue {
-  const { cause, customerId, teamId, plan: is, shouldBe, sinceMs, refusedBy } = found;
-  const subject = teamId === null ? subjectOf('customer', customerId) : subjectOf('team', teamId);
-  const team = teams.find(({ id }) => id === teamId) ?? null;
-  const evidence = { cause, is, shouldBe, refusedBy };
-  const about = { subject, sinceMs, customerId, team };
-  return openIssue(CODE_OF_CAUSE[cause], about, evidence);
-}
-
-type SourcePage = {
-  readonly naming: TeamNaming;
-  /** Only issues after this customer, or before this event. */
-  readonly after: string;
-  readonly limit: number;
+type IssueContext = {
+  readonly database: Pick<Database, 'query'>;
+  readonly linkByMetadata?: string | null;
+  readonly keyMode: Mode | null;
 };
 
-/** Reads a page of issues; those of one customer stay together, so there can be more than asked for. */
-type ReadIssues = (query: Query, page: SourcePage) => Promise<OpenIssue[]>;
+type Row = {
+  readonly code: SubjectIssueCode;
+  readonly key: string;
+  readonly subject: string;
+  readonly customerId: string | null;
+  readonly teamId: string | null;
+  readonly sinceMs: number;
+  readonly evidence: { readonly newestPosition?: number; readonly position?: number } | null;
+  readonly dismissalId: number | null;
+};
+
+/** SQL: what has this issue and was not dismissed. */
+const open = (code: SubjectIssueCode, tables: ApplicationTables) => `(${ISSUES[code].rows(tables)}
+        ) as issue
+         where ${isNotDismissed('issue.subject', 'issue.changed_at')}`;
+
+/** The rows of these issues that meet a condition, in the order of the issues. */
+const listOf =
+  (codes: readonly SubjectIssueCode[], condition: string) => (tables: ApplicationTables) =>
+    `
+      select code,
+             key,
+             subject,
+             customer_id as "customerId",
+             team_id as "teamId",
+             (extract(epoch from since) * 1000)::bigint as "sinceMs",
+             evidence,
+             (
+               select max(id)
+                 from instep.operator_actions as dismissal
+                where dismissal.action = 'dismiss'
+                  and dismissal.is_done
+                  and dismissal.subject = listed.subject
+             ) as "dismissalId"
+        from (
+      ${codes
+        .map(
+          (code, rank) => `(
+        select ${rank} as rank, '${code}' as code, *
+          from ${open(code, tables)}
+           and ${condition}
+      )`,
+        )
+        .join(' union all ')}
+             ) as listed
+       order by rank, key, subject`;
+
+/** Those of one key stay together, so there can be more than asked for. */
+const AFTER_KEY = `key > $1
+         order by key
+         fetch first $2 rows with ties`;
+
+async function readRows(
+  query: Query,
+  codes: readonly SubjectIssueCode[],
+  { after, limit }: { readonly after: string; readonly limit: number },
+): Promise<Row[]> {
+  const name = `list_issues_${codes.length === 1 ? codes[0] : 'all'}`;
+  return await query<Row>({ name, text: listOf(codes, AFTER_KEY), values: [after, limit] });
+}
 
 const ALL = { order: 'newest first', limit: Number.MAX_SAFE_INTEGER } as const;
 
-/** Reads customers with an issue, and makes an issue of each with the customer's teams. */
-const ofCustomers =
-  <Found extends { readonly customerId: string }>(
-    read: (query: Query, page: CustomerPage) => Promise<readonly Found[]>,
-    toIssue: (found: Found, teams: readonly NamedTeam[]) => OpenIssue,
-  ): ReadIssues =>
-  async (query, { after: afterCustomerId, limit }) =>
-    await withTeams(query, await read(query, { afterCustomerId, limit }), toIssue);
-
-function readCompared(code: ComparisonIssueCode): ReadIssues {
-  const causes = ISSUE_CAUSES.filter((cause) => CODE_OF_CAUSE[cause] === code);
-  return ofCustomers(
-    (query, page) => readStoredIssues(query, { causes, ...page }),
-    comparisonIssueOf,
-  );
-}
-
-const READERS: Readonly<Record<SubjectIssueCode, ReadIssues>> = {
-  ...byCode(COMPARISON_ISSUES, readCompared),
-  async 'parked-events'(query, page) {
-    const customers = await readParkedCustomers(query, { ...page, afterCustomerId: page.after });
-    return await parkedIssues(query, customers, page.naming);
-  },
-  'unknown-order': ofCustomers(readUnknownOrders, ({ subscriptionId, ...found }, [team = null]) => {
-    const subject = subjectOf('subscription', subscriptionId);
-    return openIssue('unknown-order', { ...found, subject, team }, { subscriptionId });
-  }),
-  async 'unreadable-event'(query, { after, limit }) {
-    const before = after === '' ? Number.MAX_SAFE_INTEGER : Number(after);
-    const positions = await readUnreadablePositions(query, { before, limit });
-    const events = await readEventsAt(query, {}, positions, ALL);
-    return events.map((event) => {
-      const subject = subjectOf('event', event.position);
-      const about = { subject, sinceMs: event.receivedAtMs, customerId: null, team: null };
-      return openIssue('unreadable-event', about, { event, reason: whyUnreadable(event) });
-    });
-  },
-  'paid-without-plan': ofCustomers(
-    readPaidWithoutPlan,
-    ({ teamId, subscriptionId, planName, ...found }, teams) => {
-      const team = teams.find(({ id }) => id === teamId) ?? null;
-      const about = { ...found, subject: subjectOf('team', teamId), team };
-      return openIssue('paid-without-plan', about, { subscriptionId, planName });
-    },
-  ),
-  'payment-due': ofCustomers(readDuePayments, ({ subscriptionId, ...found }, teams) => {
-    const team = teams.find(({ plan }) => plan.providerSubscriptionId === subscriptionId) ?? null;
-    const subject =
-      team === null ? subjectOf('customer', found.customerId) : subjectOf('team', team.id);
-    const evidence = { subscriptionId, planName: team?.plan.planName ?? null };
-    return openIssue('payment-due', { ...found, subject, team }, evidence);
-  }),
-  'end-not-confirmed': ofCustomers(
-    readUnconfirmedEnds,
-    ({ subscriptionId, ...found }, [team = null]) => {
-      const { customerId } = found;
-      const subject =
-        team === null ? subjectOf('customer', customerId) : subjectOf('team', team.id);
-      return openIssue('end-not-confirmed', { ...found, subject, team }, { subscriptionId });
-    },
-  ),
-  'double-billed': ofCustomers(readDoubleBilled, ({ subscriptions, ...found }, [team = null]) => {
-    const subject = subjectOf('customer', found.customerId);
-    return openIssue('double-billed', { ...found, subject, team }, { subscriptions });
-  }),
-};
-
-async function parkedIssues(
-  query: Query,
-  customers: readonly ParkedCustomer[],
-  naming: TeamNaming,
-): Promise<OpenIssue[]> {
-  const positions = customers.map(({ newestPosition }) => newestPosition);
-  const newestEvents = await readEventsAt(query, {}, positions, ALL);
-  const suggested = await readSuggestedTeams(query, newestEvents, naming);
-  return await withTeams(query, customers, (parked, [team = null]) => {
-    const { customerId, events, newestPosition, sinceMs } = parked;
-    const newest = newestEvents.find(({ position }) => position === newestPosition) ?? null;
-    const suggestedTeam = suggested.get(newestPosition) ?? null;
-    const about = { subject: subjectOf('customer', customerId), sinceMs, customerId, team };
-    return openIssue('parked-events', about, { events, newest, suggestedTeam });
+/** Reads what the rows do not have themselves, each kind at once. */
+async function withEvidence(
+  { database: { query }, linkByMetadata, keyMode }: IssueContext,
+  rows: readonly Row[],
+): Promise<ListedIssue[]> {
+  const of = (code: SubjectIssueCode) =>
+    rows.flatMap((row) => (row.code === code ? (row.customerId ?? []) : []));
+  const positions = rows.flatMap(({ evidence }) => {
+    return evidence?.newestPosition ?? evidence?.position ?? [];
   });
-}
-
-async function withTeams<Found extends { readonly customerId: string }>(
-  query: Query,
-  found: readonly Found[],
-  toIssue: (found: Found, teams: readonly NamedTeam[]) => OpenIssue,
-): Promise<OpenIssue[]> {
-  const customerIds = found.map(({ customerId }) => customerId);
-  const teams = await readNamedTeamsOf(query, customerIds);
-  return found.map((issue) =>
-    toIssue(
-      issue,
-      teams.filter(({ customerId }) => customerId === issue.customerId),
-    ),
+  const customerIds = [...new Set(rows.flatMap(({ customerId }) => customerId ?? []))];
+  const [teams, events, states, charged] = await Promise.all([
+    readNamedTeamsOf(query, customerIds),
+    positions.length === 0 ? [] : readEventsAt(query, {}, positions, ALL),
+    readStates(query, of('paid-without-plan')),
+    readChargedSubscriptions(query, of('double-billed')),
+  ]);
+  const naming = { teamKey: linkByMetadata ?? TEAM_KEY, keyMode };
+  const suggested = await readSuggestedTeams(
+    query,
+    events.filter(({ outcome }) => outcome === 'parked'),
+    naming,
   );
+  const eventAt = (position: number | undefined): EventRow | null =>
+    events.find((event) => event.position === position) ?? null;
+
+  function evidenceOf({ code, customerId, evidence }: Row): unknown {
+    switch (code) {
+      case 'parked-events': {
+        const newest = eventAt(evidence?.newestPosition);
+        const suggestedTeam = suggested.get(newest?.position ?? 0) ?? null;
+        return { events: 0, ...evidence, newest, suggestedTeam };
+      }
+      case 'unreadable-event': {
+        const event = eventAt(evidence?.position);
+        return event && { event, reason: whyUnreadable(event) };
+      }
+      case 'paid-without-plan': {
+        const plan = selectedReport(states.of(customerId), 'best')?.plan;
+        const productId = plan?.providerProductId ?? null;
+        const planName = plan?.planName ?? states.names.get(productId) ?? null;
+        return { subscriptionId: plan?.providerSubscriptionId ?? null, planName };
+      }
+      case 'double-billed':
+        return { subscriptions: charged.get(customerId ?? '') ?? [] };
+      default:
+        return evidence;
+    }
+  }
+
+  return rows.flatMap((row) => {
+    const { code, customerId, teamId, sinceMs, dismissalId } = row;
+    const subject = parseSubject(row.subject);
+    const evidence = evidenceOf(row);
+    // An event that was deleted meanwhile.
+    if (subject === null || evidence === null) return [];
+    const { severity, remedies } = ISSUES[code];
+    const ofCustomer = teams.filter((team) => team.customerId === customerId);
+    const team = ofCustomer.find(({ id }) => teamId === null || String(id) === teamId) ?? null;
+    // Since there are two.
+    const second = code === 'double-billed' ? charged.get(customerId ?? '')?.[1] : undefined;
+    const issue = { code, severity, remedies, subject, customerId, team, evidence, dismissalId };
+    return [{ ...issue, sinceMs: second?.sinceMs ?? sinceMs } as ListedIssue];
+  });
 }
 
 type IssueSearch = {
@@ -281,74 +221,75 @@ const READ_AT_ONCE = 200;
  * ```
  */
 export function findIssues(
-  { database: { query }, linkByMetadata, keyMode }: OperateContext,
+  context: IssueContext,
   code: SubjectIssueCode | null = null,
 ): IssueSearch {
+  const { query } = context.database;
   const codes = code === null ? SUBJECT_ISSUES : [code];
-  const naming = { teamKey: linkByMetadata ?? TEAM_KEY, keyMode };
   return {
     async first(limit = 50) {
-      const issues: ListedIssue[] = [];
-      for await (const issue of readIssues(query, codes, { naming, limit: limit + 1 })) {
-        if (issues.length === limit) return { issues, isMore: true };
-        issues.push(issue);
-      }
-      return { issues, isMore: false };
+      const rows = await readRows(query, codes, { after: '', limit: limit + 1 });
+      const issues = await withEvidence(context, rows.slice(0, limit));
+      return { issues, isMore: rows.length > limit };
     },
-    all: () => readIssues(query, codes, { naming, limit: READ_AT_ONCE }),
+    async *all() {
+      for (const one of codes) {
+        yield* rowsOf<ListedIssue, string>(async (after) => {
+          const rows = await readRows(query, [one], { after: after ?? '', limit: READ_AT_ONCE });
+          const found = await withEvidence(context, rows);
+          const last = rows.length < READ_AT_ONCE ? undefined : rows.at(-1);
+          return { found, examinedTo: last?.key ?? null };
+        });
+      }
+    },
     count: async () => await countOpenIssues(query, await readFigures(query)),
   };
 }
 
-/** Reads all issues with these codes. Each kind has an index, in which a statement goes on after the one before. */
-async function* readIssues(
-  query: Query,
-  codes: readonly SubjectIssueCode[],
-  page: Omit<SourcePage, 'after'>,
-): AsyncGenerator<ListedIssue> {
-  for (const code of codes) {
-    yield* rowsOf<ListedIssue, string>(async (after) => {
-      const issues = await READERS[code](query, { ...page, after: after ?? '' });
-      const subjects = issues.map(({ subject }) => subjectText(subject));
-      const dismissals = await readNewestDismissals(query, subjects);
-      const found = issues.map((one, index) => {
-        const dismissalId = dismissals.get(subjects[index] ?? '') ?? null;
-        return { ...one, dismissalId };
-      });
-      const last = found.length < page.limit ? undefined : found.at(-1);
-      return { found, examinedTo: last?.customerId ?? last?.subject.id ?? null };
-    });
-  }
+/** What the last comparison found about a team, if that still holds. */
+export async function readIssueOf(
+  context: IssueContext,
+  { id, customerId }: NamedTeam,
+): Promise<ComparisonIssue | null> {
+  const codes = ['out-of-sync', 'changed-by-hand', 'plan-refused', 'unknown-customer'] as const;
+  const rows = await context.database.query<Row>({
+    name: 'list_issues_of_team',
+    text: listOf(codes, 'customer_id = $1 and team_id = $2'),
+    values: [customerId, String(id)],
+  });
+  const [issue] = await withEvidence(context, rows);
+  return issue !== undefined && 'cause' in issue.evidence ? (issue as ComparisonIssue) : null;
 }
+
+/** Counting stops here. */
+const MAX_COUNTED = 1_000;
+
+const COUNTED = SUBJECT_ISSUES.filter((code) => code !== 'parked-events');
+
+/** `select (select count(*) from …) as "unknown-order", …` */
+const COUNT_ISSUES = (tables: ApplicationTables) => `
+      select ${COUNTED.map(
+        (code) => `(
+        select count(*)
+          from (
+        select from ${open(code, tables)}
+         limit ${MAX_COUNTED}
+               ) as counted
+             ) as "${code}"`,
+      ).join(',\n             ')}`;
 
 /** Counts the open issues of each code; those that the figures have are known. */
 export async function countOpenIssues(
   query: Query,
   { parkedCustomers, parkedEvents }: Pick<Figures, 'parkedCustomers' | 'parkedEvents'>,
 ): Promise<IssueCounts> {
-  const [countOf, listed] = await Promise.all([countStoredIssues(query), countListedIssues(query)]);
-  const total = [...countOf.values()].reduce((sum, count) => sum + count, 0);
-  const ofComparisons = byCode(COMPARISON_ISSUES, (code) => {
-    const causes = ISSUE_CAUSES.filter((cause) => CODE_OF_CAUSE[cause] === code);
-    const count = causes.reduce((sum, cause) => sum + (countOf.get(cause) ?? 0), 0);
-    return { count, isMore: total >= MAX_COUNTED_STORED };
+  const counts = await onlyRow<Readonly<Record<SubjectIssueCode, number>>>(query, {
+    name: 'count_issues',
+    text: COUNT_ISSUES,
   });
-  const ofLists = byCode(LISTED_ISSUES, (code) => ({
-    count: listed[code],
-    isMore: listed[code] >= MAX_COUNTED_ISSUES,
-  }));
-  return {
-    ...ofComparisons,
-    ...ofLists,
-    'parked-events': { count: parkedCustomers, isMore: parkedEvents >= MAX_COUNTED_PARKED },
-  };
-}
-
-/** A value for each of these codes. */
-function byCode<Code extends SubjectIssueCode, Value>(
-  codes: readonly Code[],
-  read: (code: Code) => Value,
-): Readonly<Record<Code, Value>> {
-  const entries = codes.map((code) => [code, read(code)]);
-  return Object.fromEntries(entries) as Record<Code, Value>;
+  const parked = { count: parkedCustomers, isMore: parkedEvents >= MAX_COUNTED_PARKED };
+  const entries = COUNTED.map((code) => {
+    return [code, { count: counts[code], isMore: counts[code] >= MAX_COUNTED }] as const;
+  });
+  return { ...Object.fromEntries(entries), 'parked-events': parked } as IssueCounts;
 }

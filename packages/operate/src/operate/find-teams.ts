@@ -15,9 +15,9 @@ import {
   readPage,
   rowsOf,
 } from 'instep-engine/postgres';
-import { HAS_ISSUE, TEAM_ISSUES, type TeamIssueCode } from '../health/issues.ts';
-import type { OperateContext, PageRequest, Search } from './context.ts';
-import { teamIdsOfEmail } from './members.ts';
+import { HAS_ISSUE, TEAM_ISSUES, type TeamIssueCode } from '../issues/issues.ts';
+import { TEAM_STATUS } from '../issues/team-counts.ts';
+import { teamIdsOfEmail } from '../teams/members.ts';
 import {
   JOIN_LOST_PLAN,
   type NamedTeam,
@@ -26,8 +26,8 @@ import {
   readNamedTeam,
   readNamedTeamsOf,
   toNamedTeam,
-} from './named-teams.ts';
-import { TEAM_STATUS } from './team-counts.ts';
+} from '../teams/named-teams.ts';
+import type { OperateContext, PageRequest, Search } from './context.ts';
 
 /** A page of teams. Its ends are ids. */
 export type PageOfTeams = PageEnds<ApplicationId> & { readonly teams: readonly NamedTeam[] };

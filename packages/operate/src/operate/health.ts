@@ -9,13 +9,13 @@ import {
   readLeasedJob,
   readProgress,
 } from 'instep-engine/repair';
-import { issuesOf, type SyncState, type Verdict, verdictOf } from '../health/derive-issues.ts';
-import { type Figures, readFigures, readLastOrigins } from '../health/figures.ts';
-import type { Compared, Issue } from '../health/issues.ts';
-import { readRefusals } from '../health/refusals.ts';
+import { type Figures, readFigures, readLastOrigins } from '../issues/figures.ts';
+import type { Compared, Issue, IssueCounts, ServiceState } from '../issues/issue.ts';
+import { byUrgency, ISSUES, SUBJECT_ISSUES, serviceIssues } from '../issues/issues.ts';
+import { readRefusals } from '../issues/refusals.ts';
+import { countTeams, type TeamCounts } from '../issues/team-counts.ts';
 import type { Check, OperateContext, OtherFeatures } from './context.ts';
 import { countOpenIssues } from './find-issues.ts';
-import { countTeams, type TeamCounts } from './team-counts.ts';
 
 /** The state of everything that Instep keeps in sync. Times are in milliseconds since 1970. */
 export type HealthReport = {
@@ -50,7 +50,7 @@ export async function checkHealth({
   return await reportHealth(database, { keyMode, otherFeatures, nowMs: now() });
 }
 
-type ReportOptions = Pick<SyncState, 'keyMode'> & {
+type ReportOptions = Pick<ServiceState, 'keyMode'> & {
   readonly otherFeatures: Pick<OtherFeatures, 'readConsumers' | 'readOtherPolicy'>;
   readonly nowMs: number;
 };
@@ -91,19 +91,49 @@ export async function reportHealth(
     teams,
     isFollowing: nowMs - (following?.startedAtMs ?? 0) < FOLLOWING_MS,
   };
-  const found = {
-    figures,
-    counts,
-    otherPolicy,
-    origins,
-    compared,
-    failedJobs,
-    refusals,
-    consumers,
-  };
-  const issues = issuesOf({ ...known, ...found }, nowMs);
+  const found = { figures, otherPolicy, origins, compared, failedJobs, refusals, consumers };
+  const issues = [
+    ...serviceIssues({ ...known, ...found }, nowMs),
+    ...subjectIssues(counts, figures, nowMs),
+  ].sort(byUrgency);
   const verdict = verdictOf(issues, found);
   return { verdict, issues, compared, teams, figures, reconciled };
+}
+
+/** An event often arrives before its team is linked, so it can be parked for this long. */
+const PARKED_LONG_MS = 10 * 60_000;
+
+function subjectIssues(counts: IssueCounts, figures: Figures, nowMs: number): Issue[] {
+  const { parkedEvents: events, parkedSinceMs: sinceMs } = figures;
+  return SUBJECT_ISSUES.flatMap((code): Issue[] => {
+    const { severity, concerns, remedies } = ISSUES[code];
+    const issue = { severity, concerns, remedies, ...counts[code] };
+    if (issue.count === 0) return [];
+    if (code !== 'parked-events') return [{ ...issue, code, evidence: {} }];
+    const isYoung = sinceMs !== null && nowMs - sinceMs < PARKED_LONG_MS;
+    return [
+      { ...issue, code, severity: isYoung ? 'notice' : severity, evidence: { events, sinceMs } },
+    ];
+  });
+}
+
+/**
+ * `in-sync`: every team was compared with Stripe, recently enough, and Stripe delivers events. `unproven`: nothing is
+ * known to be wrong.
+ */
+export type Verdict = 'in-sync' | 'unproven' | 'warning' | 'failure';
+
+/** What the issues and the evidence amount to. Unknown is never in sync. */
+function verdictOf(
+  issues: readonly Issue[],
+  { compared: { completed, teams }, figures }: Pick<ServiceState, 'compared' | 'figures'>,
+): Verdict {
+  const severities = new Set(issues.map(({ severity }) => severity));
+  if (severities.has('failure')) return 'failure';
+  if (severities.has('warning')) return 'warning';
+  const isCompared =
+    completed !== null && teams !== null && teams.linked > 0 && teams.uncompared === 0;
+  return isCompared && figures.lastDeliveredMs !== null ? 'in-sync' : 'unproven';
 }
 
 /** The job that compares new teams runs every few seconds, also on demand after each delivery. */

@@ -16,6 +16,7 @@ import {
 } from 'instep-engine/repair';
 import type { InstepError } from 'instep-engine/runtime';
 import { countOutcomes, type Replayed, replayEvents } from '../event-log/replay.ts';
+import { subjectText } from '../teams/subject.ts';
 import { type ActionContext, type ActionRequest, act, type PerformOptions } from './actions.ts';
 import {
   type ActionResult,
@@ -25,7 +26,6 @@ import {
   type OperatorAction,
   type Outcome,
   recordResult,
-  subjectText,
 } from './audit.ts';
 import type { CompleteCheckoutRequest, OperateContext, Operator } from './context.ts';
 

@@ -19,9 +19,9 @@ import {
   type PlanStep,
   parseLog,
 } from '../event-log/explain.ts';
+import { type NamedTeam, readNamedTeam } from '../teams/named-teams.ts';
 import type { OperateContext } from './context.ts';
 import { type RecordedAction, readActionsWithIds } from './find-actions.ts';
-import { type NamedTeam, readNamedTeam } from './named-teams.ts';
 
 /** An event of a customer's history: what it said, how it was decided, and why. */
 export type HistoryEntry = Explanation & {

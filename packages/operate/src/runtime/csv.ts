@@ -9,7 +9,7 @@ export type CsvValue = string | number | boolean | null;
  * ```ts
  * import { csvLine } from 'instep/operate';
  *
- * console.log(csvLine(['Acme, Inc.', 7, null])); // "Acme, Inc.",7,
+ * console.log(csvLine(['Acme, Inc.', 7, null]).trim()); // "Acme, Inc.",7,
  * ```
  */
 export function csvLine(values: readonly CsvValue[]): string {

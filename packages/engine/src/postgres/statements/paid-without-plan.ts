@@ -7,7 +7,6 @@ import type { ApplicationId } from '../application.ts';
 import type { Query } from '../database.ts';
 import type { ApplicationTables } from '../tables/application-tables.ts';
 import { readStates } from './customers.ts';
-import { isNotDismissed } from './issues.ts';
 
 const GRANTING = GRANTING_STATUSES.map((status) => `'${status}'`).join(', ');
 
@@ -18,8 +17,7 @@ export const PAID_WITHOUT_PLAN = ({ teams }: ApplicationTables) => `
        where state.is_paid_without_plan
          and state.subscription_status not in (${GRANTING})
          and teams.provider_subscription_id is null
-         and coalesce(teams.subscription_status not in (${GRANTING}), true)
-         and ${isNotDismissed("'team:' || teams.id", 'state.access_since')}`;
+         and coalesce(teams.subscription_status not in (${GRANTING}), true)`;
 
 const READ_PAID_WITHOUT_PLAN = (tables: ApplicationTables) => `
       select state.customer_id as "customerId",

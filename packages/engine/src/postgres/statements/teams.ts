@@ -36,6 +36,14 @@ export function teamColumns({ table }: ApplicationTables['teams']): string {
   return ['id', 'provider_customer_id as "customerId"', ...plan].join(', ');
 }
 
+/** SQL for the plan of a row of `teams`: `jsonb_build_object('subscriptionStatus', teams.subscription_status::text, …)`. */
+export function planAsJson({ table }: ApplicationTables['teams']): string {
+  const pairs = fieldsOf(table).map((field) => {
+    return `'${field.name}', ${comparable(`teams.${columnOf(field)}`, field.type)}`;
+  });
+  return `jsonb_build_object(${pairs.join(', ')})`;
+}
+
 export type TeamRow<CustomerId = string | null> = PlanInRow & {
   readonly id: ApplicationId;
   readonly customerId: CustomerId;

@@ -229,8 +229,6 @@ export type DriftIssue = {
   readonly is: PlanInRow;
   readonly shouldBe: PlanInRow;
   readonly isRepaired: boolean;
-  /** Whether an operator has dismissed it, so that it is left as it is. */
-  readonly isDismissed: boolean;
 };
 
 export type ReconciliationIssue =
@@ -269,16 +267,12 @@ export function hasRightPlan({ team, shouldBe }: Drift): boolean {
   return isSamePlan(team.plan, shouldBe);
 }
 
-export function reconciliationIssueOf(
-  drift: Drift,
-  isRepaired: boolean,
-  isDismissed: boolean,
-): ReconciliationIssue {
+export function reconciliationIssueOf(drift: Drift, isRepaired: boolean): ReconciliationIssue {
   const { team, toIngest: _, ...found } = drift;
   const { id: teamId, customerId, plan: is } = team;
   const { subscriptionIds } = found;
   if (hasRightPlan(drift)) return { kind: 'unrecorded', teamId, customerId, subscriptionIds };
-  return { kind: 'drift', teamId, customerId, ...found, is, isRepaired, isDismissed };
+  return { kind: 'drift', teamId, customerId, ...found, is, isRepaired };
 }
 
 export function foundIssueOf(drift: Drift, isRefused: boolean): FoundIssue {

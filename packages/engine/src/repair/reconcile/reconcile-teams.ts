@@ -7,7 +7,7 @@ import type { Query } from '../../postgres/database.ts';
 import { canOthersSucceed, DatabaseBusy } from '../../postgres/errors.ts';
 import { writeCurrentPlan } from '../../postgres/statements/current-plan.ts';
 import { readStates } from '../../postgres/statements/customers.ts';
-import { ISSUE_CAUSES, readDismissals, storeIssues } from '../../postgres/statements/issues.ts';
+import { ISSUE_CAUSES, storeIssues } from '../../postgres/statements/issues.ts';
 import { lockTeam } from '../../postgres/statements/lock-teams.ts';
 import { recordApplicationChanges } from '../../postgres/statements/plan-changes.ts';
 import { readProductNames } from '../../postgres/statements/products.ts';
@@ -41,25 +41,18 @@ export async function reconcileTeams(
 ): Promise<Pick<Counts, 'teams' | 'drifts' | 'repaired' | 'unrecorded'>> {
   const { database, isDryRun } = options;
   const { confirmed } = await confirmDrifts(teams, listed, options, signal);
-  const dismissals = await readDismissals(
-    database.query,
-    confirmed.map(({ team: { id, plan }, shouldBe }) => ({ teamId: id, plan, shouldBe })),
-  );
-  const isDismissed = ({ team }: Drift) => dismissals.has(String(team.id));
   let repairs: ReadonlyMap<ApplicationId, RepairResult> = new Map();
   if (!isDryRun) {
     // Before a repair takes them away.
     const teamIds = teams.map(({ id }) => id);
     await recordApplicationChanges(database, teamIds);
-    const toRepair = confirmed.filter((drift) => !isDismissed(drift));
-    repairs = await repairAll(toRepair, listed, options, signal);
+    repairs = await repairAll(confirmed, listed, options, signal);
     await ingestOtherStatuses(teams, listed, options);
   }
   const resultOf = ({ team }: Drift) => repairs.get(team.id);
   const isRepaired = (drift: Drift) => resultOf(drift) === 'repaired';
   const drifts = confirmed.filter((drift) => resultOf(drift) !== 'gone');
-  for (const drift of drifts)
-    options.onIssue(reconciliationIssueOf(drift, isRepaired(drift), isDismissed(drift)));
+  for (const drift of drifts) options.onIssue(reconciliationIssueOf(drift, isRepaired(drift)));
   const withWrongPlan = drifts.filter((drift) => !hasRightPlan(drift));
   const unrepaired = withWrongPlan.filter((drift) => !isRepaired(drift));
   await storeIssues(
@@ -71,7 +64,7 @@ export async function reconcileTeams(
   );
   return {
     teams: teams.length,
-    drifts: withWrongPlan.filter((drift) => !isDismissed(drift)).length,
+    drifts: withWrongPlan.length,
     repaired: withWrongPlan.filter(isRepaired).length,
     unrecorded: drifts.length - withWrongPlan.length,
   };

@@ -1,13 +1,7 @@
-// Which customers Stripe charges for several subscriptions: an issue, read from their states.
+// The subscriptions that Stripe charges a customer for: the evidence that it charges one twice.
 
-import { columnArrays, isNotDismissed, type Query, readStates } from 'instep-engine/postgres';
+import { columnArrays, type Query, readStates } from 'instep-engine/postgres';
 import { chargedSubscriptions } from 'instep-engine/rule';
-
-/** Those that an operator has dismissed are on purpose, until Stripe charges other subscriptions. */
-export const FROM_DOUBLE_BILLED = `
-        from instep.customers as found
-       where charged_twice is not null
-         and ${isNotDismissed("'customer:' || customer_id", 'charged_twice_since')}`;
 
 /** A subscription that Stripe charges. What its latest event does not say is `null`. */
 export type ChargedSubscription = {
@@ -24,30 +18,12 @@ export type ChargedSubscription = {
   readonly sinceMs: number;
 };
 
-export type DoubleBilled = {
-  readonly customerId: string;
-  /** Since when there are two. */
-  readonly sinceMs: number;
-  /** The oldest first. */
-  readonly subscriptions: readonly ChargedSubscription[];
-};
-
-/** The customers with several subscriptions that Stripe charges, ordered by id. */
-export async function readDoubleBilled(
+/** The subscriptions of each of these customers that Stripe charges, the oldest first. */
+export async function readChargedSubscriptions(
   query: Query,
-  { afterCustomerId, limit }: { readonly afterCustomerId: string; readonly limit: number },
-): Promise<DoubleBilled[]> {
-  const rows = await query<{ customerId: string }>({
-    name: 'read_double_billed',
-    text: `
-      select customer_id as "customerId"
-      ${FROM_DOUBLE_BILLED}
-         and customer_id > $1
-       order by customer_id
-       limit $2`,
-    values: [afterCustomerId, limit],
-  });
-  const customerIds = rows.map(({ customerId }) => customerId);
+  customerIds: readonly string[],
+): Promise<ReadonlyMap<string, readonly ChargedSubscription[]>> {
+  if (customerIds.length === 0) return new Map();
   const states = await readStates(query, customerIds);
   const charged = customerIds.flatMap((customerId) =>
     chargedSubscriptions(states.of(customerId)).flatMap(({ latest }) => {
@@ -64,14 +40,15 @@ export async function readDoubleBilled(
     }),
   );
   const prices = await readPrices(query, charged);
-  return customerIds.map((customerId) => {
+  const entries = customerIds.map((customerId) => {
     const subscriptions = charged
       .flatMap(({ customerId: of, createdSeconds: _, ...one }, index) =>
         of === customerId ? { ...one, ...(prices.get(index) ?? NO_PRICE) } : [],
       )
       .sort((a, b) => a.sinceMs - b.sinceMs || (a.subscriptionId < b.subscriptionId ? -1 : 1));
-    return { customerId, sinceMs: subscriptions[1]?.sinceMs ?? 0, subscriptions };
+    return [customerId, subscriptions] as const;
   });
+  return new Map(entries);
 }
 
 type Price = Pick<ChargedSubscription, 'unitAmount' | 'currency'>;

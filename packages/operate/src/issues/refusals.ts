@@ -4,7 +4,7 @@
 import type { Feature } from 'instep-engine';
 import { columnArrays, type Query } from 'instep-engine/postgres';
 import { withDeadline } from 'instep-engine/runtime';
-import type { RefusalKind, Refusals } from './issues.ts';
+import type { RefusalKind, Refusals } from './issue.ts';
 import { OPERATE_SCHEMA } from './schema.ts';
 
 type Refused = { kind: RefusalKind; count: number; firstAt: Date; lastAt: Date };

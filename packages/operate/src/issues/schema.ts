@@ -48,6 +48,43 @@ create table instep.refusals (
   last_at  timestamptz not null
 );
 
+-- What operators did.
+create table instep.operator_actions (
+  id                 bigint      primary key generated always as identity,
+  -- One submission of a form in the console; it can concern many teams.
+  form_id            uuid        not null,
+  -- Such as \`team:1\`, \`customer:cus_1\`, \`subscription:sub_1\` or \`event:1\`.
+  subject            text        not null,
+  action             text        not null,
+  is_done            boolean     not null,
+  note               text,
+  acted_at           timestamptz not null default now(),
+  -- Who acted, and through which program.
+  operator           text        not null,
+  operator_how       text        not null,
+  -- The result as a code with its data.
+  outcome            jsonb       not null,
+  -- The team that got a customer.
+  linked_team_id     text,
+  -- The customer whose team was taken away.
+  unlinked_customer_id text,
+  -- Until when a dismissal holds, whatever is found meanwhile; null: until the issue changes.
+  dismissed_until    timestamptz
+);
+
+create index operator_actions_of_form on instep.operator_actions (form_id);
+
+create index operator_actions_by_time on instep.operator_actions (acted_at);
+
+-- For a team's timeline and for dismissals. A dismissed issue stays hidden until it is found again in another state.
+create index operator_actions_of_subject on instep.operator_actions (subject, acted_at);
+
+create index operator_actions_links on instep.operator_actions (linked_team_id)
+  where linked_team_id is not null;
+
+create index operator_actions_unlinked on instep.operator_actions (unlinked_customer_id)
+  where unlinked_customer_id is not null;
+
 insert into instep.leased_jobs (name)
 values ('alerts');
 `,
