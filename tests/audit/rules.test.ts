@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { openApp } from './audited-app.ts';
+import { openApp, resultIn } from './audited-app.ts';
 
 type Subscribed = Parameters<Awaited<ReturnType<typeof openApp>>['subscribe']>[1];
 
@@ -124,16 +124,49 @@ describe.each([
     ));
 });
 
-test('says how many rows depend on --past-due', async () => {
-  const app = await openApp('saas-starter');
-  await app.sql(
-    `insert into teams (name, stripe_customer_id) values ('1', 'cus_1'), ('2', 'cus_2')`,
-  );
-  app.subscribe('cus_1', { status: 'past_due' });
-  const { code, stdout } = await app.audit();
-  expect(code).toBe(3);
-  expect(stdout).toContain(
-    '1 of these has a payment due: with --past-due ended, it counts as ended.',
-  );
-  expect((await app.audit(['--past-due', 'ended'])).code).toBe(0);
+/** A table in which a customer can have several rows. */
+async function openSubscriptions(rows: string) {
+  const app = await openApp('no tables');
+  await app.sql(`
+    create table subscriptions (id serial, stripe_customer_id text, stripe_subscription_id text, stripe_product_id text, subscription_status text);
+    insert into subscriptions (stripe_customer_id, stripe_subscription_id, stripe_product_id, subscription_status)
+    values ${rows}`);
+  return app;
+}
+
+test('of several rows of a customer, each is about the subscription that it names', async () => {
+  const app = await openSubscriptions(`
+    ('cus_right', 'sub_former', 'prod_pro', 'canceled'), ('cus_right', 'sub_trial', 'prod_pro', 'trialing'),
+    ('cus_right', 'sub_now', 'prod_team', 'active'),
+    ('cus_ended', 'sub_over', 'prod_pro', 'active'), ('cus_ended', 'sub_live', 'prod_pro', 'active'),
+    ('cus_plan', 'sub_team', 'prod_pro', 'active'), ('cus_plan', 'sub_pro', 'prod_pro', 'active'),
+    ('cus_missing', 'sub_a', 'prod_pro', 'canceled'), ('cus_missing', 'sub_b', 'prod_pro', 'canceled')`);
+  const subscribe = (customer: string, subscriptionId: string, status: string, plan = 'pro') =>
+    app.subscribe(customer, { subscriptionId, status, productId: `prod_${plan}` });
+  subscribe('cus_right', 'sub_former', 'canceled');
+  subscribe('cus_right', 'sub_trial', 'trialing');
+  subscribe('cus_right', 'sub_now', 'active', 'team');
+  subscribe('cus_ended', 'sub_over', 'canceled');
+  subscribe('cus_ended', 'sub_live', 'active');
+  subscribe('cus_plan', 'sub_team', 'active', 'team');
+  subscribe('cus_plan', 'sub_pro', 'active');
+  subscribe('cus_missing', 'sub_a', 'canceled');
+  subscribe('cus_missing', 'sub_b', 'canceled');
+  subscribe('cus_missing', 'sub_c', 'active');
+  const { rows, counts } = resultIn(await app.audit(['--json']));
+  expect(rows.map(({ customer, code, subscription }) => [customer, code, subscription])).toEqual([
+    ['cus_ended', 'ended', 'sub_over'],
+    ['cus_missing', 'missing', 'sub_a'],
+    ['cus_plan', 'other_plan', 'sub_team'],
+  ]);
+  expect(counts).toMatchObject({ customers: 4, rows: 9, right: 6 });
+  expect((await app.audit()).stdout).toContain('4 customers in 9 rows (');
+});
+
+test('several rows that name no subscription are each compared, and one with the plan is enough', async () => {
+  const app = await openSubscriptions(`
+    ('cus_1', null, null, null), ('cus_1', null, 'prod_pro', 'active'), ('cus_1', null, 'prod_team', 'active')`);
+  app.subscribe('cus_1');
+  const { rows } = resultIn(await app.audit(['--json']));
+  expect(rows.map(({ id, code }) => [id, code])).toEqual([['3', 'other_plan']]);
 });

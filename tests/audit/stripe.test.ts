@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createFolder, spawnInstep } from '../support/process/instep-process.ts';
 import { runInTerminal } from '../support/process/terminal.ts';
-import { openApp, resultIn, rowsIn } from './audited-app.ts';
+import { openApp, resultIn } from './audited-app.ts';
 
 /** Customers whose rows have the plan that they pay for. */
 async function openPayingApp(count: number) {
@@ -32,7 +32,7 @@ test('reads the list once, and asks only for customers of whom it has nothing an
   expect(asked.sort()).toEqual(['cus_clock', 'cus_gift', 'cus_typo']);
 });
 
-test('makes at most ten calls a second', async () => {
+test('makes at most ten calls in any second', async () => {
   const app = await openPayingApp(1_500);
   const timesMs: number[] = [];
   app.fault = () => {
@@ -40,10 +40,10 @@ test('makes at most ten calls a second', async () => {
     return undefined;
   };
   expect(await app.audit()).toMatchObject({ code: 0 });
-  // Of the list's calls; the two before them only ask what the key can read.
-  const [firstMs = 0, ...others] = timesMs.slice(2);
-  expect(others).toHaveLength(14);
-  expect((others.at(-1) ?? 0) - firstMs).toBeGreaterThan(1_300);
+  // The two calls that ask what the key can read, and fifteen pages.
+  expect(timesMs).toHaveLength(17);
+  const spansMs = timesMs.slice(10).map((timeMs, index) => timeMs - (timesMs[index] ?? 0));
+  expect(Math.min(...spansMs)).toBeGreaterThan(1_000);
 });
 
 test('waits as long as Stripe asks, and goes on', async () => {
@@ -110,15 +110,4 @@ test('shows its progress on a terminal, and nowhere else', async () => {
   expect(output).toMatch(/\rStripe: 100 subscriptions █+░+ 40 % {2}\d+ s/);
   expect(output).toContain('\rStripe: asked for 1 of 1 customer not in its list');
   expect(output).toMatch(/Stripe: 250 subscriptions █{10} 100 % {2}\d+ s\r?\n251 of 251 are right/);
-});
-
-test('rows that share a customer are each compared', async () => {
-  const app = await openApp('no tables');
-  await app.sql(`
-    create table accounts (id serial, stripe_customer_id text, stripe_subscription_id text, stripe_product_id text, plan_name text, subscription_status text);
-    insert into accounts (stripe_customer_id, stripe_product_id, subscription_status)
-    values ('cus_1', 'prod_pro', 'active'), ('cus_1', 'prod_team', 'active')`);
-  app.subscribe('cus_1');
-  const rows = rowsIn(await app.audit(['--json']));
-  expect(rows.map(({ id, code }) => [id, code])).toEqual([['2', 'other_plan']]);
 });

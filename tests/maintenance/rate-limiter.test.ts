@@ -26,19 +26,16 @@ describe.each(postgresServers)('$name', (server) => {
     return row?.started_at.getTime() ?? Number.NaN;
   }
 
-  test('all processes of a database together make at most ten background calls a second', async () => {
+  test('all processes of a database together make at most ten background calls in any second', async () => {
     const processes = [store.database, store.openAnother(), store.openAnother()];
     const apis = processes.map(({ query }) => limitRate(api, query));
-    await apis[0]?.retrieveProductName('prod_1');
-    const firstMs = await readLastCallMs();
-    const names = await Promise.all(
-      Array.from({ length: 6 }, (_, call) =>
-        apis[call % apis.length]?.retrieveProductName('prod_1'),
-      ),
-    );
-    expect(names).toEqual(new Array(6).fill('Gold'));
-    expect(await readLastCallMs()).toBeGreaterThanOrEqual(firstMs + 600);
-    expect(Date.now()).toBeGreaterThanOrEqual(firstMs + 600);
+    const timesMs: number[] = [];
+    const calls = Array.from({ length: 11 }, async (_, call) => {
+      await apis[call % apis.length]?.retrieveProductName('prod_1');
+      timesMs.push(performance.now());
+    });
+    await Promise.all(calls);
+    expect((timesMs.at(-1) ?? 0) - (timesMs[0] ?? 0)).toBeGreaterThan(1_000);
   });
 
   test("continues when the database server's clock is set back", async () => {

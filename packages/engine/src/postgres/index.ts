@@ -97,8 +97,10 @@ export {
   neededPrivileges,
   type TableUse,
 } from './tables/privileges.ts';
+export type { Column } from './tables/read-tables.ts';
 export {
   ApplicationTablesUnfit,
+  applicationTablesOf,
   type Recognition,
   recognizeTables,
 } from './tables/recognize-tables.ts';

@@ -19,7 +19,7 @@ export {
   type DriftCause,
   type DriftIssue,
   type ReconciliationIssue,
-  stateOfListed,
+  withListed,
 } from './reconcile/drift.ts';
 export { listCustomer, readListings } from './reconcile/listed-subscriptions.ts';
 export {

@@ -6,6 +6,7 @@ import type { Json } from '../rule/json.ts';
 import { DeadlineExceeded } from '../runtime/deadline.ts';
 import { pause, retry, Stopped } from '../runtime/retry.ts';
 import { idOf, type StripeApi, type StripePage } from '../stripe/api.ts';
+import type { Get } from '../stripe/api-call.ts';
 import { StripeApiFailed } from '../stripe/api-failure.ts';
 
 export type ListPage = StripePage & {
@@ -62,28 +63,28 @@ function cursorAfter(object: Json | undefined): string {
   return id;
 }
 
-/** 10 calls a second, a fraction of what Stripe allows. */
-const CALL_INTERVAL_MS = 100;
+/**
+ * At most 10 calls in any second, a fraction of what Stripe allows. A tenth of a second apart, a call that took longer to
+ * arrive than the tenth one after it would make eleven, so there are a few milliseconds more.
+ */
+const CALL_INTERVAL_MS = 110;
 
-/** Stripe's API for background calls. The calls of all processes of a database are spaced evenly in time. */
-export const limitRate = (api: StripeApi, query: Query): StripeApi =>
-  spaced(api, () => scheduleCall(query));
-
-/** The same where nothing can be written to the database: only the calls of this process are spaced. */
-export function limitOwnRate(api: StripeApi, clockMs: () => number): StripeApi {
-  let nextAtMs = clockMs();
-  return spaced(api, () => {
-    const waitMs = Math.max(0, nextAtMs - clockMs());
-    nextAtMs = clockMs() + waitMs + CALL_INTERVAL_MS;
-    return waitMs;
-  });
+/** Calls of this process alone, spaced evenly in time: for a database to which nothing can be written. */
+export function limitOwnRate(get: Get): Get {
+  let nextAtMs = 0;
+  return async (request) => {
+    const atMs = Math.max(performance.now(), nextAtMs);
+    nextAtMs = atMs + CALL_INTERVAL_MS;
+    await pause(atMs - performance.now(), { signal: request.signal });
+    return await get(request);
+  };
 }
 
-/** `scheduleCall` returns the milliseconds until the next call. */
-function spaced(api: StripeApi, scheduleCall: () => Promise<number> | number): StripeApi {
+/** Stripe's API for background calls. The calls of all processes of a database are spaced evenly in time. */
+export function limitRate(api: StripeApi, query: Query): StripeApi {
   function limited<From, Result>(call: (from: From, signal?: AbortSignal) => Promise<Result>) {
     return async (from: From, signal?: AbortSignal): Promise<Result> => {
-      await pause(await scheduleCall(), { signal });
+      await pause(await scheduleCall(query), { signal });
       return await call(from, signal);
     };
   }

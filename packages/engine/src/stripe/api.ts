@@ -49,11 +49,14 @@ const PAGE_SIZE = 100;
 export const TYPES_QUERY = HANDLED_TYPES.map((type, index) => [`types[${index}]`, type] as const);
 
 /** The part of Stripe's API that keeps teams in sync. A call ends at its deadline or with its signal. */
-export type StripeApi = ReturnType<typeof createStripeApi>;
+export type StripeApi = ReturnType<typeof createStripeApiWith>;
 
 /** Opens Stripe's API. Its calls throw `DeadlineExceeded`, `Stopped` or `StripeApiFailed`. */
-export function createStripeApi(options: StripeApiOptions) {
-  const get = createGet(options);
+export const createStripeApi = (options: StripeApiOptions) =>
+  createStripeApiWith(createGet(options));
+
+/** The same with calls that are sent in another way, such as at a limited rate. */
+export function createStripeApiWith(get: Get) {
   async function retrieve(path: string, id: string, signal?: AbortSignal, query: Query = []) {
     try {
       return await get({ path, id, query, timeoutMs: TIMEOUT_MS, signal });

@@ -1,6 +1,13 @@
 // `instep-engine/stripe`: Stripe's wire format and API.
 
-export { createStripeApi, getPage, type StripeApi, type StripePage, TYPES_QUERY } from './api.ts';
+export {
+  createStripeApi,
+  createStripeApiWith,
+  getPage,
+  type StripeApi,
+  type StripePage,
+  TYPES_QUERY,
+} from './api.ts';
 export { createGet, type Get, lastShownSecond, type StripeApiOptions } from './api-call.ts';
 export { StripeApiFailed } from './api-failure.ts';
 export { type EventOrigin, keyKindOf, type Mode, mismatchOf, originOfBody } from './key-kind.ts';
@@ -18,9 +25,4 @@ export {
 export type { NameOf } from './product-names.ts';
 export { SignatureInvalid } from './signature.ts';
 export { TEAM_KEY, teamNamedIn } from './subscription-facts.ts';
-export {
-  type ListedSubscription,
-  packListed,
-  parseListedSubscription,
-  unpackListed,
-} from './subscription-snapshot.ts';
+export { type ListedSubscription, parseListedSubscription } from './subscription-snapshot.ts';

@@ -135,8 +135,11 @@ export function parseEvent(text: string, { receivedAtMs, nonce }: ParseOptions):
 type EventContent = Omit<SubscriptionEvent, 'key' | 'eventId' | 'type'>;
 
 /** Parses the body of a logged event or snapshot; `null` when it can't be read. */
-export function parseBody(text: string, receivedAtMs: number): EventContent | null {
-  const event = parseJson(text);
+export const parseBody = (text: string, receivedAtMs: number): EventContent | null =>
+  readBody(parseJson(text), receivedAtMs);
+
+/** The same for a body that is JSON already. */
+export function readBody(event: Json, receivedAtMs: number): EventContent | null {
   const parsed = v.safeParse(subscriptionEventShape, event);
   return parsed.success ? toParsedEvent(event, parsed.output, receivedAtMs) : null;
 }

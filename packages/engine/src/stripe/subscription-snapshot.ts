@@ -4,7 +4,7 @@ import * as v from 'valibot';
 import type { SubscriptionEvent } from '../rule/event.ts';
 import { asObject, isList, type Json, type JsonObject } from '../rule/json.ts';
 import { eventKey } from './event-key.ts';
-import { parseBody, SNAPSHOT_TYPE } from './parse-event.ts';
+import { readBody, SNAPSHOT_TYPE } from './parse-event.ts';
 
 /** A subscription in Stripe's list. Times are in whole seconds since 1970, by Stripe's clock. */
 export type ListedSubscription = {
@@ -36,8 +36,10 @@ export function parseListedSubscription(
   listed: Json,
   asOfSeconds: number,
 ): ListedSubscription | null {
-  const text = JSON.stringify({ created: asOfSeconds, data: { object: listed } });
-  const subscription = parseBody(text, 0)?.subscription;
+  const subscription = readBody(
+    { created: asOfSeconds, data: { object: listed } },
+    0,
+  )?.subscription;
   if (subscription === undefined || subscription.subscriptionId === null) return null;
   const { customerId, subscriptionId, status, productId, planName } = subscription;
   const times = v.parse(timesShape, listed);
@@ -65,27 +67,6 @@ export function parseListedSubscription(
   };
 }
 
-/** A listed subscription as a short text, to keep many in memory: what decides a plan. */
-export function packListed(subscription: ListedSubscription): string {
-  const { subscriptionId, customerId, status, endedSeconds, asOfSeconds } = subscription;
-  const price = { id: subscription.priceId, product: subscription.productId };
-  const items = { data: [{ price }] };
-  const object = {
-    id: subscriptionId,
-    customer: customerId,
-    status,
-    ended_at: endedSeconds,
-    items,
-  };
-  return JSON.stringify([object, asOfSeconds]);
-}
-
-/** The subscription of such a text. */
-export function unpackListed(text: string): ListedSubscription | null {
-  const [object, asOfSeconds]: [JsonObject, number] = JSON.parse(text);
-  return parseListedSubscription(object, asOfSeconds);
-}
-
 /** The details that the views show, from any API version. No plan depends on them. */
 function detailsOf(listed: Json) {
   const subscription = asObject(listed) ?? {};
@@ -107,6 +88,13 @@ function detailsOf(listed: Json) {
 
 function pick(object: JsonObject, ...names: readonly string[]): JsonObject {
   return Object.fromEntries(names.map((name) => [name, object[name] ?? null]));
+}
+
+/** A subscription of Stripe's API as an event that is only compared, not stored; `null` when it can't be read. */
+export function eventOf(object: JsonObject, createdSeconds: number): SubscriptionEvent | null {
+  const type = SNAPSHOT_TYPE;
+  const event = readBody({ type, created: createdSeconds, data: { object } }, 0);
+  return event && { ...event, key: '', eventId: null, type };
 }
 
 /**
@@ -134,11 +122,12 @@ export function makeSnapshot(
   const type = SNAPSHOT_TYPE;
   const data = { object: subscription };
   const seen = seenKeys && { observed_keys: [...seenKeys] };
-  const text = JSON.stringify({ type, created: createdSeconds, data, ...seen });
-  const event = parseBody(text, takenAtMs);
+  const body = { type, created: createdSeconds, data, ...seen };
+  const event = readBody(body, takenAtMs);
   if (event === null) return null;
   const { subscriptionId } = event.subscription;
   const key = eventKey({ eventId: null, type, createdSeconds, subscriptionId, data }, nonce);
   const snapshot = { ...event, kind: 'snapshot', key, eventId: null, type } as const;
+  const text = JSON.stringify(body);
   return { ...snapshot, body: Buffer.from(text), receivedAtMs: takenAtMs, source: 'log' };
 }

@@ -1,6 +1,8 @@
-// The table that is audited: its columns, and how many of its rows have a customer.
+// The table that is audited: its columns, its rows with a customer, and whether the role can read all of them.
 
 import {
+  applicationTablesOf,
+  type Column,
   columnOf,
   findHiddenRows,
   neededPrivileges,
@@ -8,13 +10,14 @@ import {
   type Query,
   type RecognizedTable,
   recognizeTables,
+  teamColumns,
   type WantedTables,
 } from 'instep-engine/postgres';
 import { ConfigInvalid } from '../config/config.ts';
 import { missingCustomerIndex, quoteRole } from '../doctor/schema.ts';
 
-/** The columns that an audit reads, each by the option that names it. */
-export const COLUMN_OPTIONS = {
+/** The fields that an audit compares, each by the option that names its column. */
+export const FIELD_OF = {
   customer: 'providerCustomerId',
   plan: 'planName',
   status: 'subscriptionStatus',
@@ -23,30 +26,22 @@ export const COLUMN_OPTIONS = {
   subscription: 'providerSubscriptionId',
 } as const;
 
-export type ColumnOption = keyof typeof COLUMN_OPTIONS;
+export type ColumnOption = keyof typeof FIELD_OF;
 
-type PlanField = Exclude<(typeof COLUMN_OPTIONS)[ColumnOption], 'providerCustomerId'>;
-
-const { customer: CUSTOMER, ...PLAN_OPTIONS } = COLUMN_OPTIONS;
-const FIELDS: readonly PlanField[] = Object.values(PLAN_OPTIONS);
-
-/** A row with a customer. An empty text counts as null. */
-export type AuditedRow = Readonly<Record<PlanField, string | null>> & {
-  readonly id: string | null;
-  readonly customerId: string;
-  readonly periodEndSeconds: number | null;
-};
+const { customer: CUSTOMER } = FIELD_OF;
+const FIELDS = Object.values(FIELD_OF);
 
 export type AuditedTable = {
   readonly name: string;
   /** The columns that count, that of the customer first. */
   readonly columns: readonly string[];
-  readonly has: (field: PlanField) => boolean;
-  /** Whether a row has a value there. */
-  readonly isUsed: (field: PlanField) => boolean;
   readonly customers: number;
-  /** SQL for the rows. */
-  readonly rows: string;
+  /** More, if customers are in several rows. */
+  readonly rows: number;
+  /** The fields that some row has a value of. */
+  readonly used: ReadonlySet<string>;
+  /** SQL for the rows with a customer, of each customer together. */
+  readonly select: string;
   /** The statement for an index on the customer, if a large table has none. */
   readonly missingIndex: string | null;
 };
@@ -59,91 +54,83 @@ const MANY_ROWS = 10_000;
 
 /** Finds the table and counts its customers. @throws ConfigInvalid if it can't be audited */
 export async function findAuditedTable(query: Query, wanted: WantedTables): Promise<AuditedTable> {
-  const { teams, unfit } = await recognizeTables(query, { ...wanted, profile: 'off' });
+  const recognized = await recognizeTables(query, { ...wanted, profile: 'off' });
+  const { teams, unfit } = recognized;
   if (teams === null) {
     const remedy = "name the table with Stripe's customers, and with --customer their column";
     throw invalid('--table', `is needed, because ${unfit?.problems.join('; ')}`, remedy);
   }
-  const { sql: name } = teams.table;
-  const declared = new Map(Object.entries(wanted.teams?.columns ?? {}));
+  const declared = wanted.teams?.columns ?? {};
   // It has words of the app's own, which can be compared, but not written.
   if (
-    teams.table.columns.has('plan') &&
+    isText(teams.table.columns.get('plan')) &&
     !columnOf(teams, 'planName') &&
-    !declared.has('planName')
+    !('planName' in declared)
   ) {
-    const columns = { ...wanted.teams?.columns, planName: 'plan' };
+    const columns = { ...declared, planName: 'plan' };
     return await findAuditedTable(query, { ...wanted, teams: { ...wanted.teams, columns } });
   }
-  for (const { field, column, problem } of teams.columns) {
-    const isUnfit =
-      problem !== null && (field === CUSTOMER || (column === null && declared.has(field)));
-    const [option] = Object.entries(COLUMN_OPTIONS).find(([, one]) => one === field) ?? [];
-    if (isUnfit && option) throw invalid(`--${option}`, `must name a column: ${problem}`, null);
+  for (const [option, field] of Object.entries(FIELD_OF)) {
+    const found = teams.columns.find((one) => one.field === field);
+    const isNamed = field in declared || field === CUSTOMER;
+    if (isNamed && !isText(found?.column)) {
+      throw invalid(`--${option}`, `must name a column: ${found?.problem}`, null);
+    }
   }
-  if (FIELDS.every((field) => columnOf(teams, field) === null)) {
-    const remedy = `name one with --${Object.keys(PLAN_OPTIONS).join(', --')}`;
-    throw invalid(name, 'has no column that is known to hold a plan', remedy);
+  const columns = FIELDS.flatMap((field) => columnOf(teams, field)?.name ?? []);
+  const { sql: name } = teams.table;
+  if (columns.length === 1) {
+    const options = Object.keys(FIELD_OF).slice(1).join(', --');
+    throw invalid(name, 'has no column that is known to hold a plan', `name one with --${options}`);
   }
   await checkAccess(query, teams);
-  const { total, customers, ...used } = await onlyRow<Record<string, number>>(
+  const tables = applicationTablesOf({ ...recognized, teams: readable(teams), unfit: null });
+  const all = `(select ${teamColumns(tables.teams)} from ${tables.teams.rows} as teams) as audited`;
+  const present = FIELDS.filter((field) => field !== CUSTOMER && columnOf(teams, field) !== null);
+  const { total, customers, rows, ...filled } = await onlyRow<Record<string, number>>(
     query,
     `select count(*) as total,
-            count("customerId") as customers,
-            ${FIELDS.map((field) => `count("${field}") as "${field}"`).join(', ')}
-       from (${selectAll(teams)}) as audited`,
+            count(distinct nullif("customerId", '')) as customers,
+            count(nullif("customerId", '')) as rows,
+            ${present.map((field) => `count(nullif("${field}", '')) as "${field}"`).join(', ')}
+       from ${all}`,
   );
-  if (!customers) {
+  if (!customers || !rows) {
     const problem = `has no customer in any of its ${total} rows`;
     throw invalid(name, problem, 'check DATABASE_URL, or name others with --table, --customer');
   }
   return {
-    name,
-    columns: Object.values(COLUMN_OPTIONS).flatMap((field) => columnOf(teams, field)?.name ?? []),
-    has: (field) => columnOf(teams, field) !== null,
-    isUsed: (field) => used[field] !== 0,
-    customers,
-    rows: `select * from (${selectAll(teams)}) as audited where "customerId" is not null`,
+    ...{ name, columns, customers, rows },
+    used: new Set(present.filter((field) => filled[field] !== 0)),
+    select: `select * from ${all} where "customerId" <> '' order by "customerId", id`,
     missingIndex: Number(total) < MANY_ROWS ? null : await missingCustomerIndex(query, teams),
   };
 }
 
+const isText = (column: Column | null | undefined) => /^[SE]$/.test(column?.category ?? '');
+
 /** A row that the role can't see would be left out without a word. */
 async function checkAccess(query: Query, teams: RecognizedTable): Promise<void> {
-  // As of a table that is only read.
+  // As a table that is only read.
   const read = { ...teams, entity: 'users' } as const;
   const lacking = neededPrivileges(read, { linksTeams: false }, 'lacking');
   const role = await quoteRole(query, null);
   const [hidden] = await findHiddenRows(query, { users: read, teams: null });
-  const problem = `has a role that can't read ${hidden ? 'all rows of ' : ''}${teams.table.sql}`;
-  if (lacking.length > 0) {
-    const grants = lacking.map((privilege) => `grant ${privilege} to ${role};`);
-    throw invalid('DATABASE_URL', problem, `as the owner, run ${grants.join(' ')}`);
-  }
-  if (hidden) {
-    throw invalid(
-      'DATABASE_URL',
-      problem,
-      `as the owner, run ${hidden.policy} or ${hidden.bypass}`,
-    );
-  }
+  const grants = lacking.map((privilege) => `grant ${privilege} to ${role};`).join(' ');
+  const remedy = grants || (hidden && `${hidden.policy} or ${hidden.bypass}`);
+  if (!remedy) return;
+  const problem = `has a role that can't read all rows of ${teams.table.sql}`;
+  throw invalid('DATABASE_URL', problem, `as the owner, run ${remedy}`);
 }
 
-function selectAll(teams: RecognizedTable): string {
-  const text = (field: string) => {
-    const column = columnOf(teams, field);
-    return column === null ? 'null::text' : `nullif(${column.sql}::text, '')`;
-  };
-  const end = columnOf(teams, 'currentPeriodEndsAt');
-  const seconds = end?.category === 'D' ? `extract(epoch from ${end.sql})` : end?.sql;
-  return `
-      select ${text('id')} as id,
-             ${text('providerCustomerId')} as "customerId",
-             ${text('planName')} as "planName",
-             ${text('subscriptionStatus')} as "subscriptionStatus",
-             ${text('providerProductId')} as "providerProductId",
-             ${text('priceId')} as "priceId",
-             ${text('providerSubscriptionId')} as "providerSubscriptionId",
-             ${seconds ?? 'null'}::bigint as "periodEndSeconds"
-        from ${teams.table.sql}`;
+/** As it can be read: each field of a text from a column of any type, and a row without an id by its customer. */
+function readable(teams: RecognizedTable): RecognizedTable {
+  const customer = columnOf(teams, CUSTOMER);
+  const columns = teams.columns.map((one) => {
+    const column = one.field === 'id' ? (one.column ?? customer) : one.column;
+    // An enumeration is cast to text.
+    const category = FIELDS.some((field) => field === one.field) ? 'E' : column?.category;
+    return { ...one, column: column && { ...column, isNullable: true, category: category ?? '' } };
+  });
+  return { ...teams, columns };
 }

@@ -20,17 +20,16 @@ export class PlanNames {
 
   /** The products that a name means, none if it means no plan; `null`: nobody who has it pays. */
   productsOf(name: string): readonly string[] | null {
-    const declared = this.#declared.get(name);
+    const declared = this.#declared.get(name) ?? (NO_PLAN.test(name) ? [] : undefined);
     if (declared !== undefined) return declared;
-    if (NO_PLAN.test(name)) return [];
     const [most] = [...(this.#rows.get(name) ?? [])].sort(
       ([id, rows], [otherId, others]) => others - rows || (id < otherId ? -1 : 1),
     );
     return most === undefined ? null : [most[0]];
   }
 
-  /** The names of those who pay, in order. */
-  paidNames(): string[] {
-    return [...this.#rows.keys()].sort();
+  /** The products of each name of those who pay. */
+  paidFor(): (readonly [name: string, productIds: readonly string[]])[] {
+    return [...this.#rows.keys()].sort().map((name) => [name, this.productsOf(name) ?? []]);
   }
 }

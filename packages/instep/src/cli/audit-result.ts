@@ -1,11 +1,18 @@
 // What `instep audit` prints in the end, for people and for programs.
 
-import { statusesWithAccess } from 'instep-engine/rule';
 import { countText } from 'instep-engine/runtime';
 import { csvLine } from 'instep-operate';
 import type { Audit, Difference } from '../audit/audit.ts';
 import type { AuditedTable } from '../audit/audited-table.ts';
-import { type Columns, print, printable, type RowFormat, tableLine, writeRows } from './output.ts';
+import {
+  type Columns,
+  print,
+  printable,
+  type RowFormat,
+  tableLine,
+  writeLine,
+  writeRows,
+} from './output.ts';
 
 export type AuditFormat = { readonly limit?: number } & {
   readonly [Name in 'json' | 'csv' | 'list']?: boolean;
@@ -31,9 +38,9 @@ const TEXTS: Readonly<Record<Difference['code'], readonly [one: string, several:
 
 const CODES = Object.keys(TEXTS) as Difference['code'][];
 
-const DIFFERENCE: RowFormat<Difference>['columns'] = [
+const COLUMNS: RowFormat<Difference>['columns'] = [
   ['code', 18, ({ code }) => code],
-  ['id', 8, ({ row }) => row?.id ?? null],
+  ['id', 8, ({ row }) => row && String(row.id)],
   ['customer', 18, ({ customerId }) => customerId],
   ['plan', 8, ({ row }) => row?.planName ?? null],
   ['status', 8, ({ row }) => row?.subscriptionStatus ?? null],
@@ -46,63 +53,57 @@ const DIFFERENCE: RowFormat<Difference>['columns'] = [
   ['stripeSubscription', 18, ({ deciding }) => deciding?.plan.providerSubscriptionId ?? null],
 ];
 
+const cellsOf = (difference: Difference) => COLUMNS.map(([, , cell]) => cell(difference));
+
 const dataOf = (difference: Difference) =>
-  Object.fromEntries(DIFFERENCE.map(([name, , cell]) => [name, cell(difference)]));
+  Object.fromEntries(COLUMNS.map(([name, , cell]) => [name, cell(difference)]));
 
 export async function printAudit(
   found: Audit,
-  { name, columns }: AuditedTable,
+  { name, columns, customers, rows }: AuditedTable,
   { json, csv, list, limit = Number.POSITIVE_INFINITY }: AuditFormat,
 ): Promise<void> {
-  const { differences, plans, customers, subscriptions, unreadable, ownPlans } = found;
-  const ofCode = (code: Difference['code']) => differences.filter((one) => one.code === code);
-  const rows = CODES.flatMap(ofCode).slice(0, limit);
+  const { differences, plans, subscriptions, unreadable, ownPlans } = found;
+  const counts = CODES.map((code) => [code, found.counts.get(code) ?? 0] as const);
+  const wrong = counts.reduce(
+    (sum, [code, count]) => (code === 'not_in_table' ? sum : sum + count),
+    0,
+  );
+  const right = rows - wrong;
+  const printed = CODES.flatMap((code) => differences.filter((one) => one.code === code)).slice(
+    0,
+    limit,
+  );
   if (json) {
-    const counted = CODES.map((code) => [code, ofCode(code).length] as const);
-    const totals = { customers, subscriptions, unreadable, right: rightIn(found), ownPlans };
-    const counts = { ...totals, ...Object.fromEntries(counted) };
+    const totals = { customers, rows, subscriptions, unreadable, right, ownPlans };
     const result = {
-      table: name,
-      columns,
-      counts,
+      ...{ version: 1, table: name, columns },
+      counts: { ...totals, ...Object.fromEntries(counts) },
       plans: Object.fromEntries(plans),
-      rows: rows.map(dataOf),
     };
-    print(JSON.stringify({ version: 1, ...result }));
+    // Row by row, because there can be many.
+    await writeLine(`${JSON.stringify(result).slice(0, -1)},"rows":[`);
+    const last = printed.at(-1);
+    for (const one of printed)
+      await writeLine(JSON.stringify(dataOf(one)) + (one === last ? '' : ','));
+    await writeLine(']}');
   } else if (csv) {
-    const lines = [
-      DIFFERENCE.map(([name]) => name),
-      ...rows.map((one) => Object.values(dataOf(one))),
-    ];
+    const lines = [COLUMNS.map(([name]) => name), ...printed.map(cellsOf)];
     process.stdout.write(lines.map(csvLine).join(''));
   } else {
     for (const [name, products] of plans)
       print(`  ${printable(name)} = ${printable(products.join(', ') || 'no plan')}`);
-    for (const code of CODES) if (code !== 'not_in_table') printCount(code, ofCode(code).length);
-    const own =
-      found.ownPlans === 0 ? '' : `, ${countText(found.ownPlans)} of them with a plan of your own`;
-    print(`${countText(rightIn(found))} of ${countText(found.customers)} are right${own}.`);
-    printCount('not_in_table', ofCode('not_in_table').length);
-    if (list) await writeRows({ columns: DIFFERENCE, data: dataOf }, rows, {});
-    const due = differences.filter(({ deciding }) => DUE.includes(deciding?.status ?? '')).length;
-    const verbs = due === 1 ? ['has', 'it counts'] : ['have', 'they count'];
-    if (due > 0)
-      print(
-        `${countText(due)} of these ${verbs[0]} a payment due: with --past-due ended, ${verbs[1]} as ended.`,
-      );
+    const own = ownPlans === 0 ? '' : `, ${countText(ownPlans)} of them with a plan of your own`;
+    for (const [code, count] of counts) {
+      if (code === 'not_in_table')
+        print(`${countText(right)} of ${countText(rows)} are right${own}.`);
+      const text = TEXTS[code][count === 1 ? 0 : 1];
+      if (count > 0) print(tableLine(COUNT, [countText(count).padStart(8), text, code]));
+    }
+    if (list) await writeRows({ columns: COLUMNS, data: dataOf }, printed, {});
     print('Details: --list, --json, --csv. Nothing was written.');
-    if (differences.length > 0) print('instep init keeps it so.');
+    if (found.counts.size > 0) print('instep init keeps it so.');
   }
-}
-
-const DUE = statusesWithAccess('in grace');
-
-const rightIn = ({ customers, differences }: Audit) =>
-  customers - differences.filter(({ row }) => row !== null).length;
-
-function printCount(code: Difference['code'], count: number): void {
-  const text = TEXTS[code][count === 1 ? 0 : 1];
-  if (count > 0) print(tableLine(COUNT, [countText(count).padStart(8), text, code]));
 }
 
 const COUNT: Columns = [

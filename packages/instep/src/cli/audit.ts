@@ -1,10 +1,11 @@
-// The command `instep audit`: its options, what it shows meanwhile, and its result for people and for programs.
+// The command `instep audit`: its options, and what it shows meanwhile. audit-result.ts prints what it has found.
 
+import { setFlagsFromString } from 'node:v8';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { WantedTables } from 'instep-engine/postgres';
 import { counted } from 'instep-engine/runtime';
 import { Audit } from '../audit/audit.ts';
-import { COLUMN_OPTIONS, type ColumnOption, findAuditedTable } from '../audit/audited-table.ts';
+import { type ColumnOption, FIELD_OF, findAuditedTable } from '../audit/audited-table.ts';
 import { ConfigInvalid, readApiConfig } from '../config/config.ts';
 import { createCommand, positiveInteger } from './arguments.ts';
 import { type AuditFormat, printAudit } from './audit-result.ts';
@@ -23,7 +24,7 @@ export function auditCommand(): Command {
     'compare any table of customers with Stripe, and write nothing',
     'STRIPE_SECRET_KEY=rk_… DATABASE_URL=postgres://… instep audit',
   ).option('--table <name>', 'the table, such as app.organizations, if it is not recognized');
-  for (const name of Object.keys(COLUMN_OPTIONS)) {
+  for (const name of Object.keys(FIELD_OF)) {
     command.option(`--${name} <column>`, `the column with the ${name}, if it is not recognized`);
   }
   return command
@@ -58,6 +59,8 @@ const DIFFERENCES_FOUND = 3;
 const NO_INDEX = 'has no index on the customer, so Instep would read all of it for each event';
 
 async function runAudit(options: Options): Promise<void> {
+  // Nearly all of what a page of Stripe's list takes is garbage at once, and V8 would wait until it is twice what is kept.
+  if (!process.versions.bun) setFlagsFromString('--optimize-for-size');
   if (!(await hasDatabase())) {
     const remedy = "set it to the URL of your app's PostgreSQL";
     throw new ConfigInvalid([{ variable: 'DATABASE_URL', problem: 'is missing', remedy }]);
@@ -73,52 +76,48 @@ async function runAudit(options: Options): Promise<void> {
     });
     try {
       const table = await findAuditedTable(database.query, wantedTables(server.tables, options));
-      const { name, columns, customers, missingIndex } = table;
+      const { name, columns, customers, rows, missingIndex } = table;
       const isForPeople = !options.json && !options.csv;
-      const head = `Table ${name}: ${counted(customers, 'customer')} (${columns.join(', ')})`;
-      if (isForPeople) print(head);
+      const inRows = rows === customers ? '' : ` in ${counted(rows, 'row')}`;
+      const head = `Table ${name}: ${counted(customers, 'customer')}${inRows}`;
+      if (isForPeople) print(`${head} (${columns.join(', ')})`);
       if (missingIndex !== null) printMessage(`${name} ${NO_INDEX}: ${missingIndex}`);
       const startedAtMs = Date.now();
-      const lineOf = (count: number, share: number) => listedLine(count, share, startedAtMs);
+      const listed = (count: number, share: number) => {
+        const bar = '█'.repeat(Math.round(share * 10)).padEnd(10, '░');
+        const seconds = Math.round((Date.now() - startedAtMs) / 1_000);
+        return `Stripe: ${counted(count, 'subscription')} ${bar} ${Math.round(share * 100)} %  ${seconds} s`;
+      };
       const found = new Audit({
         ...{ plans: new Map(), ...options, database, table, stripeApi, signal },
+        limit: isForPeople && !options.list ? 0 : (options.limit ?? Number.POSITIVE_INFINITY),
         now: Date.now,
-        onListed: (count) => showProgress(lineOf(count, Math.min(count / customers, 0.99))),
+        // How long the list is can only be guessed before its end.
+        onListed: (count) => showProgress(listed(count, Math.min(count / customers, 0.99))),
         onAsked: (count, of) =>
           showProgress(`Stripe: asked for ${count} of ${counted(of, 'customer')} not in its list`),
       });
       await found.run().finally(() => showProgress(''));
-      const listed = `Stripe: ${counted(found.subscriptions, 'subscription')}`;
-      if (isForPeople) print(process.stdout.isTTY ? lineOf(found.subscriptions, 1) : listed);
+      if (isForPeople) print(listed(found.subscriptions, 1));
       await printAudit(found, table, options);
       if (found.unreadable > 0) {
         const problem = `${counted(found.unreadable, 'subscription')} could not be read`;
         throw new CommandFailed('AUDIT_FAILED', `${problem}: upgrade Instep`);
       }
-      if (found.differences.length > 0) process.exitCode = DIFFERENCES_FOUND;
+      if (found.counts.size > 0) process.exitCode = DIFFERENCES_FOUND;
     } finally {
       await database.close();
     }
   });
 }
 
-function wantedTables(tables: WantedTables, options: Options): WantedTables {
-  const { table } = options;
-  const named = Object.entries(COLUMN_OPTIONS).flatMap(([name, field]) => {
+/** The declared tables, with what the options name. */
+function wantedTables({ teams, ...tables }: WantedTables, options: Options): WantedTables {
+  const [, schema, table] = /^(?:([^.]+)\.)?(.+)$/.exec(options.table ?? '') ?? [];
+  const columns = Object.entries(FIELD_OF).flatMap(([name, field]) => {
     const column = options[name as ColumnOption];
     return column === undefined ? [] : [[field, column] as const];
   });
-  const [, schema, name] = /^(?:([^.]+)\.)?(.+)$/.exec(table ?? '') ?? [];
-  const columns = { ...tables.teams?.columns, ...Object.fromEntries(named) };
-  const declared = table === undefined ? {} : { schema, table: name };
-  return { ...tables, teams: { ...tables.teams, ...declared, columns } };
-}
-
-const BAR_LENGTH = 10;
-
-/** How much of the list was read. How long it is can only be guessed, from the number of customers, before its end. */
-function listedLine(subscriptions: number, share: number, startedAtMs: number): string {
-  const bar = '█'.repeat(Math.round(share * BAR_LENGTH)).padEnd(BAR_LENGTH, '░');
-  const seconds = Math.round((Date.now() - startedAtMs) / 1_000);
-  return `Stripe: ${counted(subscriptions, 'subscription')} ${bar} ${Math.round(share * 100)} %  ${seconds} s`;
+  const named = { columns: { ...teams?.columns, ...Object.fromEntries(columns) } };
+  return { ...tables, teams: { ...teams, ...(table && { schema, table }), ...named } };
 }

@@ -99,10 +99,9 @@ async function askAll(api: StripeApiOptions): Promise<Answers> {
 
 /** Why the key can't read these kinds of objects, and what to do; `null` if it can, or if Stripe does not answer. */
 export async function whyUnreadable(
-  api: StripeApiOptions,
+  get: Get,
   ...resources: readonly Resource[]
 ): Promise<string | null> {
-  const get = createGet(api);
   const answers = await Promise.all(resources.map((one) => ask(one, get)));
   const statuses = answers.map((answer) => (answer.kind === 'refused' ? answer.status : null));
   if (statuses.includes(401)) return `${REJECTED}: ${SET_KEY}`;

@@ -3,7 +3,7 @@
 import type { ApplicationId } from '../../postgres/application.ts';
 import type { FoundIssue, IssueCause } from '../../postgres/statements/issues.ts';
 import type { LinkedTeam } from '../../postgres/statements/teams.ts';
-import { type CustomerState, NO_STATE } from '../../rule/customer-state.ts';
+import type { CustomerState } from '../../rule/customer-state.ts';
 import { fold } from '../../rule/fold.ts';
 import { KnownEvents } from '../../rule/known-events.ts';
 import { isPlanOf, isSamePlan, NO_PLAN } from '../../rule/plan.ts';
@@ -12,7 +12,7 @@ import { type PlanSelection, selectedReport, teamPlan } from '../../rule/plan-se
 import { planWriterOf } from '../../rule/plan-writer.ts';
 import { type Reported, reportedBy } from '../../rule/reported.ts';
 import { ENDED_STATUSES, effectOf } from '../../rule/status.ts';
-import { type ListedSubscription, makeSnapshot } from '../../stripe/subscription-snapshot.ts';
+import { eventOf, type ListedSubscription } from '../../stripe/subscription-snapshot.ts';
 
 /** Why a team does not have the plan that it should have. */
 export type DriftCause = Extract<
@@ -172,21 +172,17 @@ const OTHER_FIELDS = PLAN_FIELDS.filter(({ isRequired }) => !isRequired).map(({ 
 
 /** The values of a plan that a listed subscription has. */
 function reportedIn(object: ListedSubscription['object']): Plan | null {
-  const dated = { createdSeconds: 0, seenKeys: null, takenAtMs: 0, nonce: () => '' };
-  const snapshot = makeSnapshot(object, dated);
-  return snapshot && reportedBy(snapshot).plan;
+  const event = eventOf(object, 0);
+  return event && reportedBy(event).plan;
 }
 
-/** What subscriptions say together of which nothing but the list is known. */
-export const stateOfListed = (listed: readonly ListedSubscription[]): CustomerState =>
-  datedByListing(listed, new Map()).reduce(withListed, NO_STATE);
-
 /** The state once a listed subscription was ingested as a snapshot. */
-function withListed(state: CustomerState, { listed, seconds }: DatedSubscription): CustomerState {
-  const dated = { createdSeconds: seconds, seenKeys: null, takenAtMs: 0, nonce: () => '' };
-  const snapshot = makeSnapshot(listed.object, dated);
-  if (snapshot === null) return state;
-  return fold(state, snapshot, new KnownEvents(), 'newest').state;
+export function withListed(
+  state: CustomerState,
+  { listed, seconds }: { listed: Pick<ListedSubscription, 'object'>; seconds: number },
+): CustomerState {
+  const event = eventOf(listed.object, seconds);
+  return event === null ? state : fold(state, event, new KnownEvents(), 'newest').state;
 }
 
 /** When the name of a product is unknown, the team's own name for it may be right. */
