@@ -78,6 +78,8 @@ test('prints no result if Stripe fails at the last page or the last customer, or
   app.fault = () => undefined;
   const child = spawnInstep(['audit', '--json'], app.environment);
   app.fault = () => {
+    // A second signal would end it at once.
+    app.fault = () => undefined;
     child.process.kill('SIGINT');
     return undefined;
   };
