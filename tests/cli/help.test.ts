@@ -15,7 +15,7 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   tables: [],
   migrate: [],
   user: ['add'],
-  team: ['add', 'link', 'unlink', 'list', 'show', 'history', 'access', 'sync'],
+  team: ['add', 'link', 'unlink', 'set-plan', 'list', 'show', 'history', 'access', 'sync'],
   checkout: ['complete'],
   session: ['issue'],
   trigger: [],

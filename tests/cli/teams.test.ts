@@ -31,6 +31,18 @@ test('adds, links and shows a team', async () => {
   expect(actions).toEqual([{ ...by, action: 'link', note: 'paid with another address' }]);
 });
 
+test('gives a plan without a subscription, and takes it away', async () => {
+  const id = String(await addTeam(database.query, { name: 'Partner', customerId: null }));
+  const unknown = await team('set-plan', id, '--plan', 'Partner');
+  expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining('PLAN_NOT_SET') });
+  const given = await team('set-plan', id, '--plan', 'Partner', '--new', '--json');
+  expect(given).toMatchObject({ code: 0, stderr: '' });
+  const plan = { planName: 'Partner', subscriptionStatus: 'active' };
+  expect(JSON.parse(given.stdout)).toMatchObject({ ...plan, providerSubscriptionId: null });
+  const taken = await team('set-plan', id, '--json');
+  expect(JSON.parse(taken.stdout)).toMatchObject(NO_PLAN);
+});
+
 test('unlinks a team, once', async () => {
   const id = String(await addTeam(database.query, { name: 'Gone', customerId: 'cus_gone' }));
   const { code, stdout } = await team('unlink', id, '--customer', 'cus_gone', '--json');

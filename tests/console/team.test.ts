@@ -274,3 +274,30 @@ test.each(['/teams/999999', '/teams/0', '/teams/x', '/teams/99999999999'])(
     expect((await pages.get(path)).status).toBe(404);
   },
 );
+
+describe('a plan without a subscription', () => {
+  const plan = (teamId: ApplicationId, name: string) => ({ [`plan of team:${teamId}`]: name });
+
+  test('is given, and another name than those of other teams is asked about', async () => {
+    const { teamId, read } = await arrange();
+    const asked = await press(teamId, 'set-plan', plan(teamId, 'Partner'));
+    expect(asked.html).toContain(`name="new plan of team:${teamId}"`);
+    expect(asked.html).toContain('value="Partner"');
+    const isNew = { [`new plan of team:${teamId}`]: 'yes' };
+    await press(teamId, 'set-plan', { ...plan(teamId, 'Partner'), ...isNew });
+    expect(
+      await database.query('select plan_name, subscription_status from teams where id = $1', [
+        teamId,
+      ]),
+    ).toEqual([{ plan_name: 'Partner', subscription_status: 'active' }]);
+    expect(await read()).toContain('Partner');
+    const other = await arrange();
+    expect((await pages.get(`/teams/${other.teamId}`)).html).toContain('<option value="Partner"');
+  });
+
+  test('is not offered where a subscription decides', async () => {
+    const { teamId, deliver } = await arrange();
+    await deliver(0);
+    expect((await pages.get(`/teams/${teamId}`)).html).not.toContain('plan of team:');
+  });
+});

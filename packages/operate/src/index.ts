@@ -152,6 +152,7 @@ export {
 export { type Performed, type PerformedAction, perform, type Task } from './operate/perform.ts';
 export { readProductNames } from './operate/product-names.ts';
 export { type NamedToken, ROLES, type Role } from './operate/roles.ts';
+export { readPlanNames } from './operate/set-plan.ts';
 export {
   type HistoryEntry,
   readTimeline,

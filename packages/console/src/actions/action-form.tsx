@@ -12,6 +12,10 @@ export const ROW_FIELDS = {
   /** What the page shows of it: the team's customer, and the newest dismissal. */
   customer: 'customer of ',
   dismissal: 'dismissal of ',
+  /** The plan that it gets; without this field, the one that was given is taken away. */
+  plan: 'plan of ',
+  /** Whether the plan may be one that no team has had. */
+  isNewPlan: 'new plan of ',
 } as const;
 
 export type Expected = {

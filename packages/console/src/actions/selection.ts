@@ -76,6 +76,16 @@ function requestOf(
     case 'dismiss':
     case 'restore':
       return { action, subject, expectedDismissalId: queryNumber(field(ROW_FIELDS.dismissal)) };
+    case 'set-plan': {
+      const planName = field(ROW_FIELDS.plan);
+      const isNewName = field(ROW_FIELDS.isNewPlan) === 'yes';
+      return {
+        action,
+        subject,
+        planName: planName === null ? null : queryText(planName),
+        isNewName,
+      };
+    }
     default:
       return { action, subject };
   }

@@ -19,6 +19,7 @@ export const BUTTONS: Readonly<Record<Action, string>> = {
   repair: 'Repair',
   dismiss: 'Dismiss',
   restore: 'Restore',
+  'set-plan': 'Give plan',
 };
 
 /** A sentence for each cause. */
@@ -77,6 +78,17 @@ export function resultText(kind: Subject['kind'] | null, result: ActionResult): 
       return `The database refused to change the customer of team ${result.teamId}. The customer may have another team, or a trigger or policy of your table rejects it.`;
     case 'not-linked':
       return `The team has no customer. ${UNCHANGED}`;
+    case 'plan-set': {
+      const former = result.former === null ? '' : ` It had ${quoted(result.former)}.`;
+      if (result.planName === null) return `The plan was taken away.${former}`;
+      return `The team has the plan ${quoted(result.planName)} now, without a subscription.${former}`;
+    }
+    case 'subscription-decides':
+      return `A subscription decides the plan of team ${result.teamId}. Change it at Stripe. ${UNCHANGED}`;
+    case 'unknown-plan':
+      return `No product is named ${quoted(result.planName)}, and no team has had that plan. Check the spelling, or say that it is new. ${UNCHANGED}`;
+    case 'no-plan-column':
+      return `The table of teams has no column for the name of a plan. ${UNCHANGED}`;
     case 'replayed':
       return kind === 'event' ? eventReplayText(result.outcomes) : replayText(result.outcomes);
     case 'no-such-event':

@@ -51,11 +51,13 @@ export type FieldProps = {
   readonly required?: boolean;
   readonly autofocus?: boolean;
   readonly autocomplete?: string;
+  /** What the browser offers. */
+  readonly offered?: readonly string[];
 };
 
 /** An input with its label, hint and error. */
 export function Field({ label, name, type = 'text', maxlength = 200, ...rest }: FieldProps) {
-  const { id = `field-${name}`, hint, error, ...input } = rest;
+  const { id = `field-${name}`, hint, error, offered, ...input } = rest;
   const describedBy = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(' ');
   return (
     <div class="field">
@@ -64,7 +66,15 @@ export function Field({ label, name, type = 'text', maxlength = 200, ...rest }: 
         {...{ id, name, type, maxlength, ...input }}
         aria-describedby={describedBy || undefined}
         aria-invalid={error === undefined ? undefined : 'true'}
+        list={offered && `${id}-offered`}
       />
+      {offered && (
+        <datalist id={`${id}-offered`}>
+          {offered.map((text) => (
+            <option value={text} />
+          ))}
+        </datalist>
+      )}
       {hint && (
         <p class="quiet" id={`${id}-hint`}>
           {hint}

@@ -4,6 +4,7 @@ import {
   explainTeam,
   type OperateContext,
   type RecordedAction,
+  readPlanNames,
   readProductNames,
   readTimeline,
   type TeamSubscription,
@@ -27,6 +28,7 @@ import {
   readWaitingCustomers,
   type WaitingCustomers,
 } from './link-panel.tsx';
+import { type PlanFailure, PlanPanel } from './plan-panel.tsx';
 import { TeamStatusPanel } from './team-status-panel.tsx';
 import { PAGE_ITEMS, TimelinePanel, type TimelineProps } from './timeline.tsx';
 
@@ -44,9 +46,14 @@ export function teamPage(options: OperateContext): Hono {
     const productIds = explained.subscriptions.flatMap((one) => one.subscription.productId ?? []);
     const names = await readProductNames(options, productIds);
     const waiting = isLinkable ? await readWaitingCustomers(options) : null;
+    const isPaid = Boolean(team.plan.providerSubscriptionId);
+    const plans = isPaid ? null : await readPlanNames(options);
     const entered = readTexts(new URL(req.url).searchParams).get(`team:${team.id}`) ?? '';
     return render(
-      <TeamPage {...{ explained, names, waiting, entered, acted }} {...{ timeline, before }} />,
+      <TeamPage
+        {...{ explained, names, waiting, plans, entered, acted }}
+        {...{ timeline, before }}
+      />,
     );
   });
 }
@@ -61,12 +68,15 @@ type TeamPageProps = {
   readonly names: ProductNames;
   /** `null` unless the team needs a customer. */
   readonly waiting: WaitingCustomers | null;
+  /** The plans that it can be given; `null` where a subscription decides. */
+  readonly plans: readonly string[] | null;
   /** The customer that was entered to be linked. */
   readonly entered: string;
   readonly acted: readonly RecordedAction[];
 } & Omit<TimelineProps, 'team'>;
 
-function TeamPage({ explained, names, waiting, entered, acted, ...shown }: TeamPageProps) {
+function TeamPage({ explained, names, waiting, plans, ...props }: TeamPageProps) {
+  const { entered, acted, ...shown } = props;
   const { team, subscriptions, dismissal } = explained;
   const { id, customerId } = team;
   const failure = failureOf(acted, entered);
@@ -91,6 +101,7 @@ function TeamPage({ explained, names, waiting, entered, acted, ...shown }: TeamP
           <SubscriptionTable {...{ subscriptions, names }} />
         </Panel>
       )}
+      {plans !== null && <PlanPanel {...{ team, plans, failure: planFailureOf(acted) }} />}
       {customerId !== null && waiting === null && <CustomerPanel {...{ team, failure }} />}
     </Page>
   );
@@ -100,6 +111,13 @@ function TeamPage({ explained, names, waiting, entered, acted, ...shown }: TeamP
 function failureOf([acted]: readonly RecordedAction[], value: string): LinkFailure | null {
   if (acted === undefined || acted.action !== 'link' || acted.isDone) return null;
   return { value, error: recordedText(acted) };
+}
+
+function planFailureOf([acted]: readonly RecordedAction[]): PlanFailure | null {
+  if (acted === undefined || acted.action !== 'set-plan' || acted.isDone) return null;
+  const { result } = acted;
+  const isUnknown = result.code === 'unknown-plan';
+  return { value: isUnknown ? result.planName : '', error: recordedText(acted), isUnknown };
 }
 
 const COLUMNS = ['Subscription', 'Status', 'Product', 'Last effect', 'Note'];

@@ -47,7 +47,7 @@ export { type PgPool, pgDatabase, SESSION_OPTIONS } from './pg-database.ts';
 export { type PostgresJs, postgresJsDatabase } from './postgres-js-database.ts';
 export { ENGINE_SCHEMA } from './schema.ts';
 export type { Statement, StatementRunner } from './statement.ts';
-export { linkTeam } from './statements/current-plan.ts';
+export { givePlan, linkTeam } from './statements/current-plan.ts';
 export {
   type DecidingEvent,
   decidingEventsOf,

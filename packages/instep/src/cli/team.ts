@@ -72,6 +72,22 @@ export function teamCommand(): Command {
       ),
     )
     .addCommand(
+      askReason(
+        ofTeam(
+          'set-plan',
+          'give a team a plan without a subscription, or take it away',
+          'instep team set-plan 1 --plan Partner --reason "our reseller"',
+        )
+          .option(
+            '--plan <name>',
+            'name of the plan; without it, the one that was given is taken away',
+          )
+          .option('--new', 'the name may be one that no team has had')
+          .option('--json', 'print JSON')
+          .action(setPlan),
+      ),
+    )
+    .addCommand(
       createCommand('list', 'list teams', 'instep team list --search acme')
         .option('--search <text>', 'only teams with this text in their name, this id or customer')
         .option('--email <address>', 'only the teams of this person')
@@ -166,6 +182,33 @@ const unlink = (id: ApplicationId, { customer, ...output }: { customer: string }
     const of = { subject: teamSubject(id), expectedCustomerId: customer };
     await changeCustomer(context, operator, { action: 'unlink', ...of });
   });
+
+type SetPlanOptions = { readonly plan?: string; readonly new?: boolean } & Json;
+
+const setPlan = (id: ApplicationId, { plan, ...options }: SetPlanOptions) =>
+  actAndShow(id, options, async (context, operator) => {
+    const { new: isNewName = false } = options;
+    const planName = plan ?? null;
+    const request = { action: 'set-plan', subject: teamSubject(id), planName, isNewName } as const;
+    const result = await performOne(context, operator, request);
+    if (result.code !== 'plan-set')
+      throw new CommandFailed('PLAN_NOT_SET', planRefusal(id, result));
+  });
+
+function planRefusal(id: ApplicationId, result: ActionResult): string {
+  switch (result.code) {
+    case 'unknown-plan': {
+      const known = result.plans.map(printable).join(', ') || 'none';
+      return `no team has had the plan ${printable(result.planName)} (known: ${known}). If it is new, add --new`;
+    }
+    case 'subscription-decides':
+      return `a subscription decides the plan of team ${id}: change it at Stripe`;
+    case 'no-plan-column':
+      return "the table of teams has no column for a plan's name";
+    default:
+      return `the plan of team ${id} was not changed: ${result.code}`;
+  }
+}
 
 const teamSubject = (id: ApplicationId) => ({ kind: 'team', id: String(id) }) as const;
 

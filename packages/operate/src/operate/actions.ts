@@ -32,6 +32,7 @@ import {
 import { compareOrRepair, DEADLINE_MS } from './compare.ts';
 import type { OperateContext } from './context.ts';
 import { findTeams } from './find-teams.ts';
+import { setPlan } from './set-plan.ts';
 
 /** An action, with what it expects to find: it changes nothing if somebody else has changed that since. */
 export type ActionRequest =
@@ -55,9 +56,17 @@ export type ActionRequest =
       /** The newest dismissal of the subject, also if it has ended or was taken back; `null`: there was none. */
       readonly expectedDismissalId: number | null;
     }
+  | {
+      readonly action: 'set-plan';
+      readonly subject: Subject;
+      /** The name of the plan; `null` takes away one that was given. */
+      readonly planName: string | null;
+      /** Whether it may be one that no product has and no team has had; not by default. */
+      readonly isNewName?: boolean;
+    }
   | { readonly action: 'replay' | 'compare' | 'repair'; readonly subject: Subject };
 
-type RequestOf<Name extends Action> = Extract<ActionRequest, { readonly action: Name }>;
+export type RequestOf<Name extends Action> = Extract<ActionRequest, { readonly action: Name }>;
 
 export type PerformOptions = {
   /**
@@ -77,6 +86,7 @@ const SUBJECTS: Readonly<Record<Action, readonly Subject['kind'][]>> = {
   replay: ['customer', 'event'],
   compare: ['team', 'subscription'],
   repair: ['team'],
+  'set-plan': ['team'],
   dismiss: EVERYTHING,
   restore: EVERYTHING,
 };
@@ -117,6 +127,8 @@ export async function act(
         : await compare(subject.id, context, true);
     case 'repair':
       return await compare(subject.id, context, false);
+    case 'set-plan':
+      return await setPlan(request, context);
     case 'dismiss':
       return await inTransaction((query) => dismiss(query, request, until));
     case 'restore':

@@ -54,6 +54,19 @@ export type ActionResult =
       readonly customerId: string;
     }
   | { readonly code: 'not-linked'; readonly teamId: ApplicationId }
+  /** `null`: none. `former`: the plan that the team had. */
+  | {
+      readonly code: 'plan-set';
+      readonly teamId: ApplicationId;
+      readonly planName: string | null;
+      readonly former: string | null;
+    }
+  /** A subscription decides the team's plan, or its plan was not given. */
+  | { readonly code: 'subscription-decides'; readonly teamId: ApplicationId }
+  /** No product has this name, and no team has had such a plan. `plans`: those that are known. */
+  | { readonly code: 'unknown-plan'; readonly planName: string; readonly plans: readonly string[] }
+  /** The table of teams has no column for a plan's name. */
+  | { readonly code: 'no-plan-column'; readonly teamId: ApplicationId }
   | { readonly code: 'replayed'; readonly outcomes: ReplayOutcomes }
   | { readonly code: 'no-such-event'; readonly position: number }
   | { readonly code: 'in-sync' }
@@ -111,6 +124,8 @@ export const ACTIONS = [
   /** Hides an issue until it changes. Parked events of a customer that never has a team are deleted 30 days later. */
   'dismiss',
   'restore',
+  /** Gives a team a plan without a subscription, or takes one away that was given. */
+  'set-plan',
 ] as const;
 export type Action = (typeof ACTIONS)[number];
 

@@ -1,6 +1,6 @@
 // Writes the plan that a team has now, without an event: after a link, and as a repair.
 
-import { isPlanOf, NO_PLAN } from '../../rule/plan.ts';
+import { hasPlan, isPlanOf, NO_PLAN } from '../../rule/plan.ts';
 import type { ActingOperator } from '../../rule/plan-change.ts';
 import { partOf } from '../../rule/plan-fields.ts';
 import { type PlanSelection, selectedReport, teamPlan } from '../../rule/plan-selection.ts';
@@ -8,10 +8,10 @@ import { planWriterOf } from '../../rule/plan-writer.ts';
 import type { ApplicationId } from '../application.ts';
 import type { Query } from '../database.ts';
 import { readStates } from './customers.ts';
-import { lockTeams, lockTeamToLink, notLinked, setCustomer } from './lock-teams.ts';
+import { lockTeam, lockTeams, lockTeamToLink, notLinked, setCustomer } from './lock-teams.ts';
 import type { ChangedBy } from './plan-changes.ts';
 import { storeNamelessProducts } from './products.ts';
-import { type Team, writePlansThatFit } from './teams.ts';
+import { type Team, writePlans, writePlansThatFit } from './teams.ts';
 
 type CurrentPlanOptions = {
   readonly planSelection: PlanSelection;
@@ -27,6 +27,15 @@ type WriteOptions = CurrentPlanOptions & {
   /** Why the plan changes; by default, because of the team's customer. */
   readonly cause?: ChangedBy['cause'];
 };
+
+/** What a comparison found about the plan was about the former row. */
+async function deleteIssuesAboutPlan(query: Query, id: ApplicationId): Promise<void> {
+  await query({
+    name: 'delete_issues_about_plan',
+    text: 'delete from instep.findings where team_id = $1 and plan is not null',
+    values: [String(id)],
+  });
+}
 
 /** Writes the plan that a locked team has now. Returns whether that changed the row. */
 export async function writeCurrentPlan(
@@ -44,12 +53,7 @@ export async function writeCurrentPlan(
   const wasGivenAway = planWriterOf(plan, known.of(formerCustomerId)) === 'app';
   const isReplaced = wasGivenAway ? writer !== 'app' : isForced || writer === 'instep';
   if (!isReplaced) return false;
-  // An issue that a comparison stored about the plan was about the former row.
-  await query({
-    name: 'delete_issues_about_plan',
-    text: 'delete from instep.findings where team_id = $1 and plan is not null',
-    values: [String(id)],
-  });
+  await deleteIssuesAboutPlan(query, id);
   const shouldBe = teamPlan(state, planSelection, known.names) ?? NO_PLAN;
   if (isPlanOf(plan, shouldBe)) return false;
   // A plan without a subscription is what the former customer has left.
@@ -96,3 +100,36 @@ type LinkOptions = CurrentPlanOptions & {
   /** The customer that the team has, or `null`; any by default. */
   readonly expectedCustomerId?: string | null;
 };
+
+/** What became of a plan that was given: `former` is the name that the team had. */
+type Given =
+  | { readonly code: 'given'; readonly team: Team; readonly former: string | null }
+  | { readonly code: 'no column' | 'subscription decides'; readonly team: Team }
+  | { readonly code: 'no such team' };
+
+/**
+ * Gives a team a plan without a subscription in a transaction, as the application does for a gift, or takes away one that was
+ * given (`null`). Nothing is written where the customer's subscriptions decide, because the plan would not last.
+ *
+ * @throws DatabaseRefused when the application refuses or skips the update; DatabaseBusy
+ */
+export async function givePlan(
+  query: Query,
+  id: ApplicationId,
+  planName: string | null,
+  operator: ActingOperator,
+): Promise<Given> {
+  const team = await lockTeam(query, id, 'no key update');
+  if (team === null) return { code: 'no such team' };
+  const { customerId, plan } = team;
+  if (plan.planName === undefined) return { code: 'no column', team };
+  const state = (await readStates(query, customerId === null ? [] : [customerId])).of(customerId);
+  const given = { ...NO_PLAN, planName, subscriptionStatus: 'active' };
+  const shouldBe = partOf(planName === null ? NO_PLAN : given, plan);
+  const isPaid = hasPlan(plan) && Boolean(plan.providerSubscriptionId);
+  const isOfApp = planWriterOf(planName === null ? plan : shouldBe, state) === 'app';
+  if (isPaid || !isOfApp) return { code: 'subscription decides', team };
+  await deleteIssuesAboutPlan(query, team.id);
+  await writePlans(query, [{ team, shouldBe, changedBy: { cause: 'operator', operator } }]);
+  return { code: 'given', team, former: plan.planName };
+}

@@ -1,0 +1,58 @@
+// Gives a team a plan without a subscription, as the application would: a gift, a partner, an internal team. Or takes it away.
+
+import { givePlan } from 'instep-engine/postgres';
+import type { ActionContext, RequestOf } from './actions.ts';
+import { done, failed, type Outcome } from './audit.ts';
+import type { OperateContext } from './context.ts';
+
+/** The names of plans that a team can be given: those of products, and those that teams have got lately. */
+export async function readPlanNames({
+  database: { query },
+}: Pick<OperateContext, 'database'>): Promise<readonly string[]> {
+  const rows = await query<{ name: string }>({
+    name: 'read_plan_names',
+    text: `
+      select name
+        from instep.products
+       where name is not null
+       union
+      select plan_name_after
+        from (
+               select plan_name_after
+                 from instep.plan_changes
+                order by id desc
+                limit 5000
+             ) as latest
+       where plan_name_after is not null
+       order by 1
+       limit 200`,
+  });
+  return rows.map(({ name }) => name);
+}
+
+/**
+ * Writes the plan with the status active, or clears one that was given. Where a subscription decides, nothing changes: the
+ * next event or comparison would take the plan away.
+ */
+export async function setPlan(
+  { subject: { id }, planName, isNewName = false }: RequestOf<'set-plan'>,
+  { database, inTransaction, operator }: ActionContext,
+): Promise<Outcome> {
+  if (planName !== null && !isNewName) {
+    const plans = await readPlanNames({ database });
+    if (!plans.includes(planName)) return failed({ code: 'unknown-plan', planName, plans });
+  }
+  return await inTransaction(async (query) => {
+    const given = await givePlan(query, id, planName, operator);
+    switch (given.code) {
+      case 'given':
+        return done({ code: 'plan-set', teamId: given.team.id, planName, former: given.former });
+      case 'no such team':
+        return failed({ code: 'no-such-team', text: id });
+      case 'no column':
+        return failed({ code: 'no-plan-column', teamId: given.team.id });
+      case 'subscription decides':
+        return failed({ code: 'subscription-decides', teamId: given.team.id });
+    }
+  });
+}

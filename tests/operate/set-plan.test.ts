@@ -1,0 +1,120 @@
+import {
+  type ApplicationId,
+  findActions,
+  type Operator,
+  openContext,
+  perform,
+  readPlanChanges,
+  readPlanNames,
+  readTeam,
+} from 'instep/operate';
+import { afterAll, beforeEach, expect, test } from 'vitest';
+import { readAccess } from '../support/internals/access.ts';
+import { addTeam } from '../support/internals/rows.ts';
+import { openAccount } from '../support/stripe/reconciled-account.ts';
+
+const account = await openAccount();
+const { query } = account.database;
+const context = await openContext({ environment: account.environment });
+const operator: Operator = { name: 'user:7', how: 'application' };
+afterAll(() => context.close());
+
+beforeEach(async () => {
+  await query(`truncate teams, instep.events, instep.customers, instep.findings, instep.waiting_plan_changes,
+                        instep.products, instep.plan_changes, instep.operator_actions`);
+  await query(`insert into instep.products (product_id, name) values ('prod_pro', 'Pro')`);
+  for (const { id } of account.subscriptions.newestFirst()) account.subscriptions.delete(id);
+});
+
+const newTeam = (customerId: string | null) => addTeam(query, { name: 'Acme', customerId });
+const planOf = async (id: ApplicationId) => (await readTeam(context, id))?.plan;
+
+async function setPlan(teamId: ApplicationId, planName: string | null, isNewName = false) {
+  const subject = { kind: 'team', id: String(teamId) } as const;
+  const request = { action: 'set-plan', subject, planName, isNewName } as const;
+  const { results } = await perform(context, operator, [request], { note: 'our reseller' });
+  return results[0];
+}
+
+const GIVEN = {
+  planName: 'Pro',
+  subscriptionStatus: 'active',
+  providerSubscriptionId: null,
+  providerProductId: null,
+};
+
+test('a plan that is given is access, is recorded with who and why, and no comparison takes it away', async () => {
+  const teamId = await newTeam('cus_1');
+  account.customers.set({ id: 'cus_1' });
+  expect(await setPlan(teamId, 'Pro')).toMatchObject({
+    isDone: true,
+    result: { code: 'plan-set', teamId, planName: 'Pro', former: null },
+  });
+  expect(await planOf(teamId)).toEqual(GIVEN);
+  expect(await readAccess(query, teamId)).toMatchObject({ hasAccess: true, reason: 'app' });
+  const [change] = await readPlanChanges(context, { teamId });
+  const [action] = (await findActions(context, {}).page({ limit: 1 })).actions;
+  expect(change).toMatchObject({ cause: 'operator', operator: 'user:7', after: GIVEN });
+  expect(action).toMatchObject({ action: 'set-plan', note: 'our reseller' });
+  expect(action?.changes).toMatchObject([{ id: change?.id }]);
+  expect((await account.reconcile()).code).toBe(0);
+  expect(await planOf(teamId)).toEqual(GIVEN);
+});
+
+test('what was given is taken away again, and nothing else is', async () => {
+  const teamId = await newTeam(null);
+  await setPlan(teamId, 'Pro');
+  expect(await setPlan(teamId, null)).toMatchObject({
+    result: { code: 'plan-set', planName: null, former: 'Pro' },
+  });
+  expect(await planOf(teamId)).toMatchObject({ planName: null, subscriptionStatus: null });
+  expect(await setPlan(teamId, null)).toMatchObject({ isDone: false });
+});
+
+test('another name than those that are known is asked about', async () => {
+  const teamId = await newTeam(null);
+  expect(await setPlan(teamId, 'Prro')).toMatchObject({
+    isDone: false,
+    result: { code: 'unknown-plan', planName: 'Prro', plans: ['Pro'] },
+  });
+  expect(await planOf(teamId)).toMatchObject({ planName: null });
+  expect(await setPlan(teamId, 'Partner', true)).toMatchObject({ isDone: true });
+  expect(await readPlanNames(context)).toEqual(['Partner', 'Pro']);
+});
+
+test('where a subscription decides, no plan is given and none is taken away', async () => {
+  const teamId = await newTeam('cus_1');
+  await account.happen({ customerId: 'cus_1', status: 'trialing', productId: 'prod_pro' });
+  const paid = await planOf(teamId);
+  for (const planName of ['Pro', null]) {
+    expect(await setPlan(teamId, planName)).toMatchObject({
+      isDone: false,
+      result: { code: 'subscription-decides', teamId },
+    });
+  }
+  expect(await planOf(teamId)).toEqual(paid);
+});
+
+test('a subscription that ends leaves a team that can be given a plan, and one that begins replaces it', async () => {
+  const teamId = await newTeam('cus_1');
+  const event = { customerId: 'cus_1', subscriptionId: 'sub_1', productId: 'prod_pro' };
+  await account.happen({ ...event, status: 'canceled' });
+  expect(await setPlan(teamId, 'Pro')).toMatchObject({ isDone: true });
+  expect(await planOf(teamId)).toEqual(GIVEN);
+  await account.happen({ ...event, subscriptionId: 'sub_2', status: 'active' });
+  expect(await planOf(teamId)).toMatchObject({ providerSubscriptionId: 'sub_2' });
+});
+
+test('a plan that the table refuses changes nothing, and the audit says so', async () => {
+  const teamId = await newTeam(null);
+  await query(`alter table teams add constraint short check (length(plan_name) < 3)`);
+  try {
+    expect(await setPlan(teamId, 'Pro')).toMatchObject({
+      isDone: false,
+      result: { code: 'failed', error: 'DATABASE_REFUSED' },
+    });
+    expect(await planOf(teamId)).toMatchObject({ planName: null });
+  } finally {
+    await query('alter table teams drop constraint short');
+  }
+});
