@@ -156,6 +156,14 @@ test('the source has every log line and error code that monitor.md explains', ()
   expect(named.filter((text) => !source.includes(text.replace(/ …$/, '')))).toEqual([]);
 });
 
+test.each(documents)('every table and view that %s names is in the source', (document) => {
+  const named = [...textOf(document).matchAll(/\binstep\.([a-z_]+)\b(?![(A-Za-z])/g)].map(
+    ([name]) => name,
+  );
+  const isFile = (name: string) => /\.(?:js|ts|service|env|yml)$/.test(name);
+  expect(named.filter((name) => !isFile(name) && !source.includes(name))).toEqual([]);
+});
+
 test('.env.example and configuration.md list exactly the variables of the configuration', () => {
   const variablesOf = (text: string, pattern: RegExp) =>
     [...new Set([...text.matchAll(pattern)].map(([, name = '']) => name))].sort();
