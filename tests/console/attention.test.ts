@@ -3,7 +3,7 @@ import { type ApplicationId, createLogger } from 'instep';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { openConsole, type Shown } from '../support/browser/console-pages.ts';
 import { fieldsOf } from '../support/browser/forms.ts';
-import { deleteDismissedEvents, reconcile } from '../support/internals/repair.ts';
+import { reconcile } from '../support/internals/repair.ts';
 import { addTeam } from '../support/internals/rows.ts';
 import { createStripeApi } from '../support/internals/stripe.ts';
 import { API_KEY } from '../support/secrets/test-secrets.ts';
@@ -21,7 +21,7 @@ const secondsAgo = (seconds: number) => Math.floor(Date.now() / 1_000) - seconds
 
 beforeEach(async () => {
   await query(`truncate teams, instep.events, instep.customers, instep.findings,
-                        instep.operator_actions, instep.dismissed_events`);
+                        instep.operator_actions`);
   account.fault = undefined;
   for (const { id } of account.subscriptions.newestFirst()) account.subscriptions.delete(id);
 });
@@ -376,7 +376,7 @@ describe('a parked customer', () => {
     expect(resultsIn(dismissed.html)).toEqual(['dismissed']);
     expect(dismissed.text).toContain(EMPTY);
     expect(await list('/actions')).toMatch(
-      /dismiss cus_1 .* 1 event dismissed\. Restore test account/,
+      /dismiss cus_1 .*Hidden until it changes\. Restore test account/,
     );
     const restored = await reverse(dismissed, 'restore');
     expect(resultsIn(restored.html)).toEqual(['restored']);
@@ -393,16 +393,6 @@ describe('a parked customer', () => {
       [`link team:${teamId}`]: 'cus_1',
     });
     expect((await planOf(teamId))?.planName).toBe('Pro');
-  });
-
-  test('that was dismissed 30 days ago loses its events', async () => {
-    await park('cus_1');
-    await send([['one', 'dismiss customer:cus_1']]);
-    const signal = new AbortController().signal;
-    expect(await deleteDismissedEvents(query, signal)).toBe(0);
-    await query(`update instep.dismissed_events set dismissed_at = now() - interval '31 days'`);
-    expect(await deleteDismissedEvents(query, signal)).toBe(1);
-    expect(await query('select from instep.events')).toEqual([]);
   });
 });
 

@@ -18,7 +18,7 @@ const MAX_CHOSEN = 200;
 
 beforeEach(async () => {
   await query(`truncate teams, instep.events, instep.customers, instep.findings,
-                        instep.operator_actions, instep.dismissed_events`);
+                        instep.operator_actions`);
   const bodies = Array.from({ length: CUSTOMERS }, (_, index) => {
     const customerId = `cus_${String(index).padStart(3, '0')}`;
     return eventBody({ customerId, subscriptionId: `sub_${index}` });
@@ -47,7 +47,11 @@ const suggestedIn = (html: string): Field[] => [
   ['back', '/attention?issue=parked-events'],
 ];
 
-const waiting = async () => (await query('select from instep.dismissed_events')).length;
+/** How many customers are dismissed now. */
+async function countDismissed(): Promise<number> {
+  const acted = await query<{ action: string }>('select action from instep.operator_actions');
+  return acted.reduce((sum, { action }) => sum + (action === 'dismiss' ? 1 : -1), 0);
+}
 
 /** Adds a team for each customer that its events name. */
 async function suggestTeams(customerIds: readonly string[]): Promise<ApplicationId[]> {
@@ -74,10 +78,10 @@ test('200 rows are selected by a link, dismissed by one form and restored by ano
     ['confirmed', 'yes'],
   ]);
   expect(dismissed.html.match(/data-result="dismissed"/g)).toHaveLength(MAX_CHOSEN);
-  expect(await waiting()).toBe(MAX_CHOSEN);
+  expect(await countDismissed()).toBe(MAX_CHOSEN);
   const restored = await pages.post('/actions', fieldsOf(dismissed.html, 'restore'));
   expect(restored.html.match(/data-result="restored"/g)).toHaveLength(MAX_CHOSEN);
-  expect(await waiting()).toBe(0);
+  expect(await countDismissed()).toBe(0);
 });
 
 test('more than 200 rows are refused, with the limit, and nothing is changed', async () => {

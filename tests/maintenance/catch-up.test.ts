@@ -6,11 +6,7 @@ import { createCatchUpJob } from 'instep-engine/src/repair/catch-up.ts';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { Database } from '../support/internals/database.ts';
 import { type Ingest, IngestPipeline } from '../support/internals/ingest.ts';
-import {
-  deleteDismissedEvents,
-  dismissParkedEvents,
-  pruneLog,
-} from '../support/internals/repair.ts';
+import { pruneLog, pruneParkedEvents } from '../support/internals/repair.ts';
 import { addTeam, readTeam } from '../support/internals/rows.ts';
 import { createStripeApi } from '../support/internals/stripe.ts';
 import { lockTeam, whileHeld } from '../support/postgres/locks.ts';
@@ -119,7 +115,7 @@ const seenBy = async ({ database }: Setting) => {
 const idOf = (body: string): string => JSON.parse(body).id;
 
 test.each(['the same', 'another'])(
-  'does not import dismissed events again, listed in %s API version',
+  'does not import events again that the retention deleted, listed in %s API version',
   async (version) => {
     const listed = nextEvent({ customerId: 'cus_foreign' });
     const apiVersion = version === 'another' ? { api_version: '2019-01-01' } : {};
@@ -128,12 +124,7 @@ test.each(['the same', 'another'])(
     await setting.ingest([received(delivered)]);
     const { query } = setting.database;
     const { signal } = new AbortController();
-    expect(await dismissParkedEvents(query, { customerId: 'cus_foreign' }, signal)).toBe(1);
-    // The customer never had a team, so its dismissed event is deleted after 30 days.
-    await query(
-      `update instep.dismissed_events set dismissed_at = now() - interval '30 days 1 min'`,
-    );
-    expect(await deleteDismissedEvents(query, signal)).toBe(1);
+    expect(await pruneParkedEvents(query, Date.now() + 86_400_000, signal)).toBe(1);
     await setting.instance()();
     expect(await logOf(setting)).toMatchObject([{ outcome: 'parked', deliveries: 0 }]);
     expect((await logOf(setting))[0]?.event_id).not.toBe(idOf(listed));

@@ -5,7 +5,7 @@ import { readFigures } from 'instep-operate/src/issues/figures.ts';
 import { expect, test } from 'vitest';
 import { pagesOf } from '../support/internals/database.ts';
 import type { Ingest, Settle } from '../support/internals/ingest.ts';
-import { dismissParkedEvents } from '../support/internals/repair.ts';
+import { pruneParkedEvents } from '../support/internals/repair.ts';
 import { addTeam, readTeam } from '../support/internals/rows.ts';
 import { lockTeam, whileHeld } from '../support/postgres/locks.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
@@ -130,13 +130,12 @@ const parkedCustomers = async () =>
     await store.database.query<{ customer_id: string }>(
       `select customer_id from instep.events
         where outcome = 'parked'
-          and not exists (select from instep.dismissed_events as dismissed where dismissed.key = events.key)
         order by position`,
     )
   ).map(({ customer_id }) => customer_id);
 
-test('dismissed events of a customer who had a team raise no alert, and count for the next team', async () => {
-  await store.database.query('truncate instep.events, instep.customers, instep.dismissed_events');
+test('events of a customer who was dismissed raise no alert until a new one arrives, and count for the next team', async () => {
+  await store.database.query('truncate instep.events, instep.customers');
   const { query } = store.database;
   const ingest = openPipeline(store.database);
   const { teamId, customerId } = await store.addTeam();
@@ -145,13 +144,15 @@ test('dismissed events of a customer who had a team raise no alert, and count fo
   await ingest([receivedEvent({ customerId, createdSeconds: 2_000, status: 'canceled' })]);
   expect(await readFigures(query)).toMatchObject({ parkedEvents: 1 });
 
-  expect(await dismissParkedEvents(query, { customerId }, signal)).toBe(1);
+  await query(
+    `insert into instep.operator_actions (form_id, operator, operator_how, subject, action, is_done, outcome)
+     values (gen_random_uuid(), 'ada', 'application', $1, 'dismiss', true, '{"code": "dismissed"}')`,
+    [`customer:${customerId}`],
+  );
   expect(await readFigures(query)).toMatchObject({ parkedEvents: 0 });
-  expect(await dismissParkedEvents(query, {}, signal)).toBe(0);
-  // Other customers' dismissed events are forgotten after 31 days, but not these.
-  await query(`update instep.dismissed_events set dismissed_at = now() - interval '40 days'`);
-  await dismissParkedEvents(query, {}, signal);
-  expect(await readFigures(query)).toMatchObject({ parkedEvents: 0 });
+  const later = eventBody({ customerId, createdSeconds: 2_001, status: 'canceled' });
+  await ingest([received(later, Date.now() + 1_000)]);
+  expect(await readFigures(query)).toMatchObject({ parkedEvents: 1 });
 
   const nextId = await addTeam(query, { name: 'Next', customerId });
   await openSettleJobs(store.database).parkedEvents(signal);
@@ -171,17 +172,18 @@ test('parked events have a retention', async () => {
   expect(await parkedCustomers()).toEqual(['cus_new']);
 });
 
-test('parked events are dismissed page by page, also where most of them have a team', async () => {
+test('parked events are pruned page by page, also where most of them have a team', async () => {
   const { query } = store.database;
-  await query('truncate instep.events, instep.customers, instep.dismissed_events');
+  await query('truncate instep.events, instep.customers');
   // More than one statement examines, most of which stay.
   await parkMany(5_000);
   await query(`insert into teams (name, provider_customer_id)
                select '', 'cus_foreign_' || number from generate_series(1, 4200) as number`);
-  expect(await dismissParkedEvents(query, {}, signal)).toBe(800);
-  expect(await dismissParkedEvents(query, {}, signal)).toBe(0);
+  const tomorrow = Date.now() + 86_400_000;
+  expect(await pruneParkedEvents(query, tomorrow, signal)).toBe(800);
+  expect(await pruneParkedEvents(query, tomorrow, signal)).toBe(0);
   await query(`delete from teams where provider_customer_id like 'cus_foreign_%'`);
-  await query('truncate instep.events, instep.customers, instep.dismissed_events');
+  await query('truncate instep.events, instep.customers');
 });
 
 test('an instance whose clock has jumped ahead deletes no parked event', async () => {

@@ -7,6 +7,7 @@ import {
   type Difference,
   findActions,
   findEvents,
+  findIssues,
   type Operator,
   openContext,
   type PerformOptions,
@@ -31,7 +32,7 @@ afterAll(() => context.close());
 
 beforeEach(async () => {
   await query(`truncate teams, instep.events, instep.customers, instep.findings,
-                        instep.operator_actions, instep.dismissed_events`);
+                        instep.operator_actions`);
   for (const { id } of account.subscriptions.newestFirst()) account.subscriptions.delete(id);
 });
 
@@ -194,7 +195,8 @@ test('records the plans before and after each action, and finds the actions of a
   await query('update teams set plan_name = null where id = $1', [other]);
   await performOne(context, grace, { action: 'rebuild', teamId: other });
   await performOne(context, grace, { action: 'replay', events });
-  await performOne(context, operator, { action: 'dismiss', customerId: 'cus_1' });
+  const waiting: Subject = { kind: 'customer', id: 'cus_1' };
+  await actOn({ action: 'dismiss', subject: waiting, expectedDismissalId: null });
   const plan = expect.objectContaining({ subscriptionStatus: 'active', planName: 'Pro' });
   const changesBy = async (name: string) => {
     const found = await collect(findActions(context, { operator: name }).all());
@@ -313,13 +315,15 @@ test('replays the parked events of a customer, or one event', async () => {
   expect(gone).toMatchObject({ isDone: false, result: { code: 'no-such-event' } });
 });
 
-test('dismisses parked events, and restores only what nobody has dismissed again', async () => {
+test('dismisses a customer that waits, and restores only what nobody has dismissed again', async () => {
   await park('cus_1');
   const subject = { kind: 'customer', id: 'cus_1' } as const;
   const dismiss = (expectedDismissalId: number | null) =>
     actOn({ action: 'dismiss', subject, expectedDismissalId });
   const dismissed = await dismiss(null);
-  expect(dismissed?.result).toEqual({ code: 'dismissed', parkedEvents: 1 });
+  expect(dismissed?.result).toEqual({ code: 'dismissed' });
+  const issues = async () => (await findIssues(context).first()).issues;
+  expect(await issues()).toEqual([]);
   const [first] = (await findActions(context).page()).actions;
   expect(await dismiss(null)).toMatchObject({
     isDone: false,
@@ -331,7 +335,8 @@ test('dismisses parked events, and restores only what nobody has dismissed again
   expect(refused).toMatchObject({ isDone: false, result: { code: 'dismissed-again' } });
   const [, second] = (await findActions(context).page()).actions;
   const restored = await actOn(second?.reverse ?? restore);
-  expect(restored?.result).toEqual({ code: 'restored', parkedEvents: 1 });
+  expect(restored?.result).toEqual({ code: 'restored' });
+  expect(await issues()).toMatchObject([{ subject }]);
 });
 
 test('compares a team with Stripe and repairs it', async () => {
@@ -404,14 +409,10 @@ test('records who replayed, redacted and dismissed logged events', async () => {
   expect(await performOne(context, operator, { action: 'redact', customerId })).toMatchObject({
     events: 1,
   });
-  expect(await performOne(context, operator, { action: 'dismiss', customerId })).toMatchObject({
-    parkedEvents: 1,
-  });
   const by = { operator: 'user:7', how: 'application', isDone: true };
   const position = replayed[0]?.event.position;
   const customer = 'customer:cus_1';
   expect(await collect(findActions(context).all())).toMatchObject([
-    { ...by, action: 'dismiss', subject: customer, result: { parkedEvents: 1 } },
     { ...by, action: 'redact', subject: customer, result: { code: 'redacted', events: 1 } },
     { ...by, action: 'replay', subject: `event:${position}`, result: { outcomes: { parked: 1 } } },
     { ...by, action: 'replay', subject: 'events:all', result: { outcomes: { parked: 1 } } },

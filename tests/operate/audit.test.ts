@@ -25,7 +25,7 @@ afterAll(() => context.close());
 let teamId: Awaited<ReturnType<typeof insertTeam>>;
 beforeEach(async () => {
   await query(`truncate teams, users, instep.events, instep.customers, instep.findings,
-                        instep.operator_actions, instep.dismissed_events, instep.plan_changes cascade`);
+                        instep.operator_actions, instep.plan_changes cascade`);
   account.fault = undefined;
   teamId = await insertTeam(query, { name: 'Acme', customerId: null });
   const body = eventBody({ customerId: 'cus_1', productId: 'prod_pro' });
@@ -59,7 +59,6 @@ const CALLS: Record<string, () => Promise<unknown>> = {
   reconcile: () => performOne(context, operator, { action: 'reconcile', customerId: 'cus_1' }),
   replay: () => performOne(context, operator, { action: 'replay', events: [] }),
   redact: () => performOne(context, operator, { action: 'redact', customerId: 'cus_1' }),
-  'dismiss parked': () => performOne(context, operator, { action: 'dismiss', customerId: 'cus_1' }),
   rebuild: () => performOne(context, operator, { action: 'rebuild' }),
   'remove a consumer': () =>
     performOne(context, operator, { action: 'remove-consumer', consumer: 'mailer' }),
@@ -69,7 +68,7 @@ const CALLS: Record<string, () => Promise<unknown>> = {
 
 /** Everything that an action can change. */
 async function contents() {
-  const tables = ['teams', 'users', 'instep.events', 'instep.dismissed_events'];
+  const tables = ['teams', 'users', 'instep.events'];
   return await Promise.all(tables.map((table) => query(`select * from ${table} order by 1`)));
 }
 

@@ -26,8 +26,7 @@ const secondsAgo = (seconds: number) => Math.floor(Date.now() / 1_000) - seconds
 
 beforeEach(async () => {
   await query(`truncate teams, instep.events, instep.customers, instep.findings,
-                        instep.products, instep.operator_actions,
-                        instep.dismissed_events`);
+                        instep.products, instep.operator_actions`);
   for (const { id } of account.subscriptions.newestFirst()) account.subscriptions.delete(id);
   for (const { id } of account.customers.newestFirst()) account.customers.delete(id);
 });

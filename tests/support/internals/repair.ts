@@ -2,11 +2,11 @@
 
 export { pruneChangesJobs } from 'instep/src/changes/prune-changes.ts';
 export { readPositionSince } from 'instep-engine/src/log/event-rows.ts';
-export { deleteDismissedEvents, dismissParkedEvents } from 'instep-engine/src/repair/dismiss.ts';
 export { FailedJobs, readFailedJobs } from 'instep-engine/src/repair/failed-jobs.ts';
 export { createJobs } from 'instep-engine/src/repair/jobs.ts';
 export { type LeasedRun, sweep, withLease } from 'instep-engine/src/repair/lease.ts';
 export { pruneEvents, pruneLog, readPrunedBefore } from 'instep-engine/src/repair/prune.ts';
+export { pruneParkedEvents } from 'instep-engine/src/repair/prune-parked.ts';
 export {
   IS_COMPARED,
   raiseQuestions,

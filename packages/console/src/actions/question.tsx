@@ -31,7 +31,7 @@ const ASKED = {
   dismiss: {
     word: 'Dismiss',
     noun: 'issue',
-    text: 'Hides each of them until it changes or until the end of a day. Comparisons still repair its team. The events of a dismissed customer are deleted after 30 days. What was dismissed, with the note, stays on the page of what operators did, and can be restored there.',
+    text: 'Hides each of them until it changes or until the end of a day. Comparisons still repair its team. What was dismissed, with the note, stays on the page of what operators did, and can be restored there.',
   },
 } as const;
 

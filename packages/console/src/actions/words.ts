@@ -109,17 +109,10 @@ export function resultText(kind: Subject['kind'] | null, result: ActionResult): 
       return 'Stripe has shown which event came last.';
     case 'too-early':
       return "By Stripe's clock, the second of these events is not over. Try again later.";
-    case 'dismissed': {
-      const { parkedEvents, untilMs } = result;
-      const until = untilMs === undefined ? 'it changes' : dayText(untilMs);
-      const events = parkedEvents === 0 ? '' : ` ${counted(parkedEvents, 'event')} dismissed.`;
-      return `Hidden until ${until}, and changed by no repair.${events}`;
-    }
-    case 'restored': {
-      const { parkedEvents } = result;
-      const events = parkedEvents === 0 ? '' : ` ${counted(parkedEvents, 'event')} restored.`;
-      return `No longer dismissed.${events}`;
-    }
+    case 'dismissed':
+      return `Hidden until ${result.untilMs === undefined ? 'it changes' : dayText(result.untilMs)}.`;
+    case 'restored':
+      return 'No longer dismissed.';
     case 'dismissed-again':
       return `It was dismissed again since. ${UNCHANGED}`;
     case 'reconciled':

@@ -56,7 +56,6 @@ export {
   type StoredStates,
 } from './statements/customers.ts';
 export { readEncryption } from './statements/encryption.ts';
-export { isDismissed } from './statements/events.ts';
 export { type FoundIssue, ISSUE_CAUSES, type IssueCause } from './statements/issues.ts';
 export type { LinkRefusal } from './statements/lock-teams.ts';
 export { PAID_WITHOUT_PLAN, readPaidWithoutPlan } from './statements/paid-without-plan.ts';

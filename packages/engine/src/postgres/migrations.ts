@@ -40,12 +40,12 @@ create table instep.migrations (
 
 -- EVENTS
 
--- Parked events that were dismissed in the last 31 days. Those of customers who never had a team were deleted:
--- Stripe lists them for 30 days, and without this table catch-up would import them again.
-create table instep.dismissed_events (
-  key          uuid        primary key,
-  event_id     text,
-  dismissed_at timestamptz not null default now()
+-- Parked events that the retention has deleted in the last 31 days, of customers who never had a team: Stripe lists
+-- them for 30 days, and without this table catch-up would import them again.
+create table instep.pruned_events (
+  key       uuid        primary key,
+  event_id  text,
+  pruned_at timestamptz not null default now()
 );
 
 -- One row: how far the event log has been pruned.

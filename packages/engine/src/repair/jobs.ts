@@ -11,7 +11,6 @@ import {
   createAskJob,
 } from './ask-stripe.ts';
 import { createCatchUpJob } from './catch-up.ts';
-import { deleteDismissedEvents, dismissParkedEvents } from './dismiss.ts';
 import type { FailedJobs } from './failed-jobs.ts';
 import { type LeasedRun, READS_ALL_TEAMS, withLease } from './lease.ts';
 import {
@@ -22,6 +21,7 @@ import {
 import { applyProductNames } from './plan-names.ts';
 import { pruneCustomers, pruneLog } from './prune.ts';
 import { createPruneJob } from './prune-job.ts';
+import { pruneParkedEvents } from './prune-parked.ts';
 import { raiseNewCustomers } from './questions.ts';
 import type { ReconcileServices } from './reconcile/progress.ts';
 import { createComparison, createReconcileJob, hasCompared } from './reconcile/reconcile.ts';
@@ -37,8 +37,6 @@ type Settings = {
 
 /** As in a lease. */
 type Due = { dueAfterMs: number; leaseMs?: number };
-
-const HOUR_MS = 60 * 60 * 1_000;
 
 /** The jobs that find and repair everything that can be out of sync. */
 export function createJobs(
@@ -118,14 +116,6 @@ export function createJobs(
         ...(comparesTeams && { findNewCustomers }),
       }),
     },
-    {
-      name: 'dismissed-events',
-      intervalMs: HOUR_MS,
-      run: async (signal) => {
-        const deleted = await deleteDismissedEvents(query, signal);
-        if (deleted > 0) logger.info({ deleted }, 'events deleted that were dismissed 30 days ago');
-      },
-    },
     ...createPruneJob(
       { query, now, holder },
       'retention',
@@ -134,9 +124,8 @@ export function createJobs(
         const count = await pruneLog({ query, cutoffMs }, signal);
         if (count > 0) logger.info({ count }, 'event log pruned');
         // Without its parked events the state of a known customer is outdated, and a team can get that customer again.
-        const expired = { receivedBeforeMs: cutoffMs, isCustomerUnknown: true };
-        const parked = await dismissParkedEvents(query, expired, signal);
-        if (parked > 0) logger.info({ count: parked }, 'parked events dismissed');
+        const parked = await pruneParkedEvents(query, cutoffMs, signal);
+        if (parked > 0) logger.info({ count: parked }, 'parked events pruned');
         const customers = await pruneCustomers(query, signal);
         if (customers > 0) logger.info({ count: customers }, 'customers without a team pruned');
       },

@@ -10,6 +10,7 @@ import {
   eventsNamed,
   explainEvent,
   findEvents,
+  findIssues,
   type OperateContext,
   type Operator,
   type Reason,
@@ -230,10 +231,29 @@ function eventsDismissCommand(): Command {
     if (!all && customer === undefined) {
       return command.error('error: choose the events: --customer or --all');
     }
-    const task = { action: 'dismiss', customerId: customer, signal: stopSignal() } as const;
-    const { parkedEvents: dismissed } = await performTask(task, 'dismissed');
+    const dismissed = await withContext((context, operator) =>
+      dismissWaiting(context, operator, customer),
+    );
     printData({ dismissed }, output);
   });
+}
+
+/** Dismisses the customers that wait for a team, or one of them, until Ctrl-C. Returns how many it did. */
+async function dismissWaiting(
+  context: OperateContext,
+  operator: Operator,
+  customerId?: string,
+): Promise<number> {
+  const signal = stopSignal();
+  let dismissed = 0;
+  for await (const issue of findIssues(context, 'parked-events').all()) {
+    const { subject, team, dismissalId: expectedDismissalId } = issue;
+    if (signal.aborted) break;
+    if (team !== null || (customerId !== undefined && issue.customerId !== customerId)) continue;
+    await performOne(context, operator, { action: 'dismiss', subject, expectedDismissalId });
+    dismissed += 1;
+  }
+  return dismissed;
 }
 
 function eventsRedactCommand(): Command {

@@ -2,12 +2,13 @@
 // operate/health.ts reads them for the overview, the doctor and the metrics.
 
 import { MAX_COUNTED_PARKED } from 'instep-engine/log';
-import { isDismissed, onlyRow, type Query } from 'instep-engine/postgres';
+import { onlyRow, type Query } from 'instep-engine/postgres';
 import { type EventOrigin, originOfBody, SNAPSHOT_TYPE } from 'instep-engine/stripe';
+import { isNotDismissed } from './dismissals.ts';
 
 /** What is out of sync, and figures of the newest 1,000 events. Times are in milliseconds since 1970. */
 export type Figures = {
-  /** Excludes dismissed events. Counted up to `MAX_COUNTED_PARKED`. */
+  /** Excludes those from before their customer was dismissed. Counted up to `MAX_COUNTED_PARKED`. */
   readonly parkedEvents: number;
   readonly parkedCustomers: number;
   /** When the oldest parked event arrived. */
@@ -42,9 +43,9 @@ const READ_HEALTH = `
                min(received_at)            as since
           from (
                  select customer_id, received_at
-                   from instep.events as parked_event
+                   from instep.events
                   where outcome = 'parked'
-                    and not ${isDismissed('parked_event')}
+                    and ${isNotDismissed("'customer:' || customer_id", 'received_at')}
                   -- The order keeps the planner on the index of the parked events.
                   order by customer_id
                   limit ${MAX_COUNTED_PARKED}

@@ -4,12 +4,12 @@
 import {
   type ApplicationTables,
   type IssueCause,
-  isDismissed,
   PAID_WITHOUT_PLAN,
   planAsJson,
 } from 'instep-engine/postgres';
 import { END_MARGIN_SECONDS } from 'instep-engine/rule';
 import { durationText } from 'instep-engine/runtime';
+import { isNotDismissed } from './dismissals.ts';
 import { type SubjectIssue, type SubjectIssueCode, subjectsText } from './issue.ts';
 
 const subjectIssue = <Code extends SubjectIssueCode>(issue: SubjectIssue<Code>) => issue;
@@ -45,7 +45,7 @@ export const PARKED_EVENTS = subjectIssue<'parked-events'>({
                           from instep.events as event
                          where outcome = 'parked'
                            and event.customer_id = customers.customer_id
-                           and not ${isDismissed('event')}
+                           and ${isNotDismissed("'customer:' || event.customer_id", 'event.received_at')}
                          limit ${MAX_COUNTED_OF_CUSTOMER}
                       ) as counted
              ) as parked

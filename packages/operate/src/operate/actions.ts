@@ -2,13 +2,7 @@
 
 import { readEvents, readEventsAt } from 'instep-engine/log';
 import { canOthersSucceed, DatabaseRefused, linkTeam, type Query } from 'instep-engine/postgres';
-import {
-  askForOrder,
-  dismissParkedEvents,
-  limitRate,
-  type ParkedFilter,
-  restoreParkedEvents,
-} from 'instep-engine/repair';
+import { askForOrder, limitRate } from 'instep-engine/repair';
 import type { ActingOperator } from 'instep-engine/rule';
 import { InstepError } from 'instep-engine/runtime';
 import {
@@ -321,34 +315,24 @@ async function decideOrder(subscriptionId: string, context: ActionContext): Prom
   }
 }
 
-/** Dismisses parked events. Everything else is only hidden from the list. */
+/** Hides an issue. The record of the action is all that is stored. */
 async function dismiss(
   query: Query,
-  { subject: { kind, id }, expectedDismissalId }: RequestOf<'dismiss' | 'restore'>,
+  { subject, expectedDismissalId }: RequestOf<'dismiss' | 'restore'>,
   until: Date | null,
 ): Promise<Outcome> {
-  const newest = await lockDismissals(query, subjectText({ kind, id }));
+  const newest = await lockDismissals(query, subjectText(subject));
   if (expectedDismissalId !== newest) return failed({ code: 'dismissed-again' });
-  const parked = parkedFilterOf({ kind, id });
-  const signal = AbortSignal.timeout(DEADLINE_MS);
-  const parkedEvents = parked === null ? 0 : await dismissParkedEvents(query, parked, signal);
-  const ends = until === null ? {} : { untilMs: until.getTime() };
-  return done({ code: 'dismissed', parkedEvents, ...ends });
+  return done({ code: 'dismissed', ...(until !== null && { untilMs: until.getTime() }) });
 }
 
 /** Takes dismissals back. The audit has both. */
 async function restore(
   query: Query,
-  { subject: { kind, id }, expectedDismissalId }: RequestOf<'dismiss' | 'restore'>,
+  { subject, expectedDismissalId }: RequestOf<'dismiss' | 'restore'>,
 ): Promise<Outcome> {
-  const newest = await lockDismissals(query, subjectText({ kind, id }));
-  if (expectedDismissalId !== newest) return failed({ code: 'dismissed-again' });
-  const parked = parkedFilterOf({ kind, id });
-  const parkedEvents = parked === null ? 0 : await restoreParkedEvents(query, parked);
-  return done({ code: 'restored', parkedEvents });
-}
-
-function parkedFilterOf({ kind, id }: Subject): ParkedFilter | null {
-  if (kind === 'customer') return { customerId: id };
-  return kind === 'event' ? { position: Number(id) } : null;
+  const newest = await lockDismissals(query, subjectText(subject));
+  return expectedDismissalId === newest
+    ? done({ code: 'restored' })
+    : failed({ code: 'dismissed-again' });
 }

@@ -78,9 +78,9 @@ export type ActionResult =
   | { readonly code: 'order-known' | 'order-decided' }
   /** By Stripe's clock, the second of the events is not over yet. */
   | { readonly code: 'too-early' }
-  /** Hidden until it changes, or until a time. `parkedEvents`: how many were dismissed. */
-  | { readonly code: 'dismissed'; readonly parkedEvents: number; readonly untilMs?: number }
-  | { readonly code: 'restored'; readonly parkedEvents: number }
+  /** Hidden until it changes, or until a time. */
+  | { readonly code: 'dismissed'; readonly untilMs?: number }
+  | { readonly code: 'restored' }
   /** Another dismissal than the expected one is the newest. */
   | { readonly code: 'dismissed-again' }
   | ({ readonly code: 'reconciled' } & Counts)
@@ -121,7 +121,7 @@ export const ACTIONS = [
   'compare',
   /** Compares a team with Stripe and repairs it. */
   'repair',
-  /** Hides an issue until it changes. Parked events of a customer that never has a team are deleted 30 days later. */
+  /** Hides an issue until it changes. */
   'dismiss',
   'restore',
   /** Gives a team a plan without a subscription, or takes one away that was given. */

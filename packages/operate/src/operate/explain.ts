@@ -11,7 +11,7 @@ import {
   readStates,
   type StoredStates,
 } from 'instep-engine/postgres';
-import { readIsCompared, readIsDismissed, readPrunedBefore } from 'instep-engine/repair';
+import { readIsCompared, readPrunedBefore } from 'instep-engine/repair';
 import {
   type CustomerState,
   type EventSubscription,
@@ -275,10 +275,6 @@ export type ExplainedEvent = Explanation & {
   readonly teams: readonly NamedTeam[];
   /** The mode in which the event happened, by its body; `null`: unknown. */
   readonly mode: EventOrigin['mode'];
-  /** Whether an operator has dismissed it while it is parked. */
-  readonly isDismissed: boolean;
-  /** The newest dismissal of the event itself; `null`: its customer was dismissed, or it was not. */
-  readonly dismissalId: number | null;
 };
 
 /**
@@ -310,8 +306,6 @@ export async function explainEvent(
   return {
     ...{ ...explanation, parsed, previous, next, teams },
     mode: originOfBody(event.body).mode,
-    isDismissed: event.outcome === 'parked' && (await readIsDismissed(query, event)),
-    dismissalId: await readDismissalId(query, `event:${position}`),
   };
 }
 

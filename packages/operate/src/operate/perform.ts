@@ -4,7 +4,6 @@ import type { EventRow, Ingest, Settle } from 'instep-engine/log';
 import type { ApplicationId, Query } from 'instep-engine/postgres';
 import {
   type Difference,
-  dismissParkedEvents,
   limitRate,
   pseudonymsWith,
   type RebuildFailure,
@@ -69,16 +68,6 @@ export type Task =
       readonly action: 'replay';
       readonly events: AsyncIterable<EventRow> | readonly EventRow[];
       readonly onReplayed?: (replayed: Replayed) => unknown;
-    }
-  /**
-   * Dismisses parked events whose customer has no team, until the signal is aborted: they no longer raise alerts. Those
-   * of customers that never had a team are deleted 30 days later.
-   */
-  | {
-      readonly action: 'dismiss';
-      /** Only those of this customer; all by default. */
-      readonly customerId?: string | undefined;
-      readonly signal?: AbortSignal;
     }
   /** Replaces personal data in a customer's logged events with pseudonyms that nobody can resolve. */
   | { readonly action: 'redact'; readonly customerId: string }
@@ -213,11 +202,6 @@ async function runTask(task: Task, context: ActionContext): Promise<Outcome> {
       const replayed = replayEvents(task.events, { ingest, query });
       const outcomes = await countOutcomes(replayed, task.onReplayed);
       return { isDone: outcomes.failed === undefined, result: { code: 'replayed', outcomes } };
-    }
-    case 'dismiss': {
-      const { customerId, signal } = task;
-      const parkedEvents = await dismissParkedEvents(query, { customerId }, signal);
-      return done({ code: 'dismissed', parkedEvents });
     }
     case 'redact': {
       // The key is discarded afterward.

@@ -16,7 +16,7 @@ export const LOGGED_EVENT_COLUMNS = `
   (extract(epoch from received_at) * 1000)::bigint as "receivedAtMs",
   body`;
 
-/** The keys and ids of the events with keys in these ranges that are in the log or were dismissed. */
+/** The keys and ids of the events with keys in these ranges that are in the log, or that the retention deleted while parked. */
 export async function readEventIds(
   query: Query,
   ranges: readonly KeyRange[],
@@ -36,16 +36,7 @@ export async function readEventIds(
        union all
       select key, event_id
         from unnest($1::uuid[], $2::uuid[]) as range (low, high)
-        join instep.dismissed_events on key between low and high`,
+        join instep.pruned_events on key between low and high`,
     values: columnArrays(ranges, 'low', 'high'),
   });
-}
-
-/** SQL for whether an operator or the retention has dismissed this event: it is parked, and no issue any more. */
-export function isDismissed(event: string): string {
-  return `exists (
-                 select
-                   from instep.dismissed_events as dismissed
-                  where dismissed.key = ${event}.key
-               )`;
 }
