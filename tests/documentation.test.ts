@@ -79,7 +79,9 @@ const commands = new Map(
 test.each(documents.filter((document) => document !== 'docs/commands.md'))(
   'every command and option that %s names exists',
   (document) => {
-    const named = [...textOf(document).matchAll(/(?:npx |`)instep ((?:[a-z]+ ?)+)([^`\n|]*)/g)];
+    const named = [
+      ...textOf(document).matchAll(/(?:npx |`)instep ((?:[a-z]+(?:-[a-z]+)* ?)+)([^`\n|]*)/g),
+    ];
     const wrong = named.filter(([, words = '', rest = '']) => {
       const [first = '', second = ''] = words.split(' ');
       const name = commands.has(first) ? first : `${first} ${second}`;

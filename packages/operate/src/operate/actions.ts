@@ -60,7 +60,7 @@ export type ActionRequest =
     }
   | { readonly action: 'replay' | 'compare' | 'repair'; readonly subject: Subject };
 
-export type RequestOf<Name extends Action> = Extract<ActionRequest, { readonly action: Name }>;
+type RequestOf<Name extends Action> = Extract<ActionRequest, { readonly action: Name }>;
 
 export type PerformOptions = {
   /**
@@ -122,7 +122,7 @@ export async function act(
     case 'repair':
       return await compare(subject.id, context, false);
     case 'set-plan':
-      return await setPlan(request, context);
+      return await setPlan(subject.id, request, context);
     case 'dismiss':
       return await inTransaction((query) => dismiss(query, request, until));
     case 'restore':

@@ -1,8 +1,8 @@
 // Gives a team a plan without a subscription, as the application would: a gift, a partner, an internal team. Or takes it away.
 
-import { givePlan } from 'instep-engine/postgres';
-import type { ActionContext, RequestOf } from './actions.ts';
-import { done, failed, type Outcome } from './audit.ts';
+import { type ApplicationId, givePlan } from 'instep-engine/postgres';
+import type { ActingOperator } from 'instep-engine/rule';
+import { done, failed, type InTransaction, type Outcome } from './audit.ts';
 import type { OperateContext } from './context.ts';
 
 /** The names of plans that a team can be given: those of products, and those that teams have got lately. */
@@ -30,25 +30,37 @@ export async function readPlanNames({
   return rows.map(({ name }) => name);
 }
 
+type Wanted = {
+  /** `null`: none. */
+  readonly planName: string | null;
+  readonly isNewName?: boolean;
+};
+
+type Setting = Pick<OperateContext, 'database'> & {
+  readonly operator: ActingOperator;
+  readonly inTransaction: InTransaction;
+};
+
 /**
  * Writes the plan with the status active, or clears one that was given. Where a subscription decides, nothing changes: the
  * next event or comparison would take the plan away.
  */
 export async function setPlan(
-  { subject: { id }, planName, isNewName = false }: RequestOf<'set-plan'>,
-  { database, inTransaction, operator }: ActionContext,
+  teamId: ApplicationId,
+  { planName, isNewName = false }: Wanted,
+  { database, inTransaction, operator }: Setting,
 ): Promise<Outcome> {
   if (planName !== null && !isNewName) {
     const plans = await readPlanNames({ database });
     if (!plans.includes(planName)) return failed({ code: 'unknown-plan', planName, plans });
   }
   return await inTransaction(async (query) => {
-    const given = await givePlan(query, id, planName, operator);
+    const given = await givePlan(query, teamId, planName, operator);
     switch (given.code) {
       case 'given':
         return done({ code: 'plan-set', teamId: given.team.id, planName, former: given.former });
       case 'no such team':
-        return failed({ code: 'no-such-team', text: id });
+        return failed({ code: 'no-such-team', text: String(teamId) });
       case 'no column':
         return failed({ code: 'no-plan-column', teamId: given.team.id });
       case 'subscription decides':
