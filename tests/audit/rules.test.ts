@@ -128,8 +128,8 @@ describe.each([
 async function openSubscriptions(rows: string) {
   const app = await openApp('no tables');
   await app.sql(`
-    create table subscriptions (id serial, stripe_customer_id text, stripe_subscription_id text, stripe_product_id text, subscription_status text);
-    insert into subscriptions (stripe_customer_id, stripe_subscription_id, stripe_product_id, subscription_status)
+    create table subscriptions (id serial, stripe_customer_id text, stripe_subscription_id text, stripe_product_id text, status text);
+    insert into subscriptions (stripe_customer_id, stripe_subscription_id, stripe_product_id, status)
     values ${rows}`);
   return app;
 }

@@ -61,13 +61,17 @@ export async function findAuditedTable(query: Query, wanted: WantedTables): Prom
     throw invalid('--table', `is needed, because ${unfit?.problems.join('; ')}`, remedy);
   }
   const declared = wanted.teams?.columns ?? {};
-  // It has words of the app's own, which can be compared, but not written.
-  if (
-    isText(teams.table.columns.get('plan')) &&
-    !columnOf(teams, 'planName') &&
-    !('planName' in declared)
-  ) {
-    const columns = { ...declared, planName: 'plan' };
+  // Words of the app's own can be compared, but not written. A status beside a subscription is most often that of Stripe.
+  const ownWords = {
+    planName: 'plan',
+    ...(columnOf(teams, 'providerSubscriptionId') && { subscriptionStatus: 'status' }),
+  };
+  const unnamed = Object.entries(ownWords).filter(
+    ([field, name]) =>
+      !columnOf(teams, field) && !(field in declared) && isText(teams.table.columns.get(name)),
+  );
+  if (unnamed.length > 0) {
+    const columns = { ...declared, ...Object.fromEntries(unnamed) };
     return await findAuditedTable(query, { ...wanted, teams: { ...wanted.teams, columns } });
   }
   for (const [option, field] of Object.entries(FIELD_OF)) {

@@ -100,7 +100,12 @@ export async function printAudit(
       const text = TEXTS[code][count === 1 ? 0 : 1];
       if (count > 0) print(tableLine(COUNT, [countText(count).padStart(8), text, code]));
     }
-    if (list) await writeRows({ columns: COLUMNS, data: dataOf }, printed, {});
+    const filled = COLUMNS.filter(([, , cell]) => printed.some((one) => cell(one) !== null));
+    if (list) await writeRows({ columns: filled, data: dataOf }, printed, {});
+    if (found.counts.has('unknown_customer'))
+      print(
+        'Stripe does not know customers of another account or mode: run it with the key of each.',
+      );
     print('Details: --list, --json, --csv. Nothing was written.');
     if (found.counts.size > 0) print('instep init keeps it so.');
   }
