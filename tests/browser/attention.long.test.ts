@@ -67,18 +67,3 @@ test('the Enter key in a field links only its own row, and the others keep their
   await page.getByRole('row', { name: 'cus_before' }).waitFor();
   expect(await other.inputValue()).toBe('Other');
 });
-
-test('the number of selected rows is shown, without scripts', async () => {
-  for (const number of [1, 2, 3]) await instep.happen({ customerId: `cus_counted_${number}` });
-  const page = await browser.newPage({ javaScriptEnabled: false });
-  await page.goto(`${instep.url}/attention`);
-  const session = await page.context().newCDPSession(page);
-  const shownText = async () => {
-    const { nodes } = await session.send('Accessibility.getFullAXTree');
-    const texts = nodes.filter(({ role }) => role?.value === 'StaticText');
-    return texts.map(({ name }) => name?.value).join(' ');
-  };
-  expect(await shownText()).toMatch(/\b0 +selected/);
-  for (const row of [0, 1]) await page.getByRole('checkbox').nth(row).check();
-  await expect.poll(shownText).toMatch(/\b2 +selected/);
-});

@@ -82,27 +82,3 @@ test('the skip link moves the focus past the navigation', async () => {
   const focused = page.locator(':focus');
   expect(await focused.getAttribute('type')).toBe('search');
 });
-
-test('a team is found and its event opened by keyboard', async () => {
-  const page = await browser.newPage();
-  await page.goto(`${instep.url}/teams`);
-  await tabTo(page, 'Name, id, email address, customer or subscription');
-  await page.keyboard.type('Keyed');
-  await page.keyboard.press('Enter');
-  await page.waitForURL(/search=Keyed/);
-  await tabTo(page, 'Keyed');
-  await page.keyboard.press('Enter');
-  await page.waitForURL(/teams\/\d+/);
-  await tabTo(page, 'evt_keys');
-  await page.keyboard.press('Enter');
-  await page.waitForURL(/events\/\d+/);
-});
-
-/** Presses Tab until the element with this name has the focus. */
-async function tabTo(page: Page, name: string) {
-  for (let count = 0; count < MAX_STOPS; count += 1) {
-    await page.keyboard.press('Tab');
-    if ((await page.evaluate<Stop | null>(STOP))?.name === name) return;
-  }
-  throw new Error(`Tab never reaches ${name}`);
-}

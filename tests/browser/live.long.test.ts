@@ -153,12 +153,3 @@ test('a week of refreshes does not need more memory', { timeout: 400_000 }, asyn
   expect(usedSize - before.usedSize).toBeLessThan(REFRESHES * MAX_BYTES_PER_REFRESH);
   expect(counts).toEqual({ nodes: before.nodes, jsEventListeners: before.jsEventListeners });
 });
-
-test('the overview reports that the server is gone, and shows the time of its data', async () => {
-  const overview = await openOverview();
-  await pages.stop();
-  await expectText(overview.getByRole('alert')).toContain('The server does not answer');
-  await expectText(overview).toMatch(OUTDATED);
-  expect(await isGray(overview)).toBe(true);
-  browser.takeProblems();
-});

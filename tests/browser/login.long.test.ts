@@ -26,22 +26,3 @@ test('a wrong token is rejected, and the right one leads to the requested page',
   await expectText(page.getByRole('heading', { level: 1 })).toBe('Overview');
   expect(page.url()).toBe(`${instep.url}/?live=off`);
 });
-
-test('a session belongs to one browser, and ends with the logout', async () => {
-  const page = await browser.newPage();
-  await page.goto(`${instep.url}/login`);
-  await page.getByLabel('Token').fill(OPERATIONS_TOKEN);
-  await page.getByRole('button', { name: 'Log in' }).click();
-  await expectText(page.getByRole('heading', { level: 1 })).toBe('Overview');
-  expect(await page.evaluate('document.cookie')).toBe('');
-
-  const other = await browser.newPage();
-  await other.goto(instep.url);
-  expect(await other.title()).toBe('Log in · Instep');
-
-  await page.getByRole('button', { name: 'Log out' }).click();
-  await expectText(page.getByRole('heading', { level: 1 })).toBe('Log in');
-  await page.goBack();
-  await page.reload();
-  expect(await page.title()).toBe('Log in · Instep');
-});

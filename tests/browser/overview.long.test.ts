@@ -37,13 +37,3 @@ test('the chart has a name, a description and a table of its figures', async () 
   await panel.getByText('In figures').click();
   expect(await panel.getByRole('row').count()).toBeGreaterThan(1);
 });
-
-test('the parked events of the chart are a link away', async () => {
-  await instep.happen({ eventId: 'evt_parked', customerId: 'cus_without_a_team' });
-  const page = await browser.newPage();
-  await page.goto(instep.url);
-  const chart = page.getByRole('region', { name: 'Events of the last day' });
-  await chart.getByRole('link', { name: 'waiting for a team' }).click();
-  await expectText(page.getByRole('row').nth(1)).toContain('cus_without_a_team');
-  expect(await page.getByRole('row').count()).toBe(2);
-});

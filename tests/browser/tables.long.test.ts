@@ -41,22 +41,6 @@ test.each([1_280, 1_440])('the outcome is in view and headers stay, at %d px', a
   expect(await overhang(page)).toBe(0);
 });
 
-test('on a phone each row is a card that shows time, outcome and event', async () => {
-  const page = await browser.newPage({ viewport: PHONE });
-  await page.goto(`${pages.url}/events`);
-  const row = page.getByRole('row').nth(1);
-  const { width = 0, x = 0 } = (await row.boundingBox()) ?? {};
-  for (const cell of [
-    row.locator('time'),
-    row.locator('.badge').first(),
-    row.locator('a').first(),
-  ]) {
-    const box = await cell.boundingBox();
-    expect(box?.x).toBeGreaterThanOrEqual(x);
-    expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThanOrEqual(x + width);
-  }
-});
-
 test.each([
   ['the links to other pages', '/events', '.pages', 'td:nth-child(3) a'],
   [

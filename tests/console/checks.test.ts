@@ -35,8 +35,3 @@ test('checks that fail are tried again', async () => {
   fails = false;
   expect((await pages.get('/checks')).status).toBe(200);
 });
-
-test('without a server, it says where to check', async () => {
-  const { text } = await (await openConsole(database)).get('/checks');
-  expect(text).toContain('npx instep doctor');
-});

@@ -124,17 +124,4 @@ describe('an interruption is explained', () => {
       'The comparison failed STRIPE_SECRET_KEY lacks permission',
     );
   });
-
-  test('when the server stops, which waits for no more than one call', async () => {
-    const { account, pages } = await arrange();
-    await drift(account, 'stopped');
-    account.delayMs = 5_000;
-    await pages.post('/compare');
-    await pages.closePages();
-    expect((await pages.get('/compare')).text).toContain('The server was stopped.');
-    const [walk] = await account.database.query<{ holder: string | null }>(
-      "select holder from instep.leased_jobs where name = 'reconcile'",
-    );
-    expect(walk?.holder).toBe(null);
-  });
 });

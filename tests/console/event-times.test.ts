@@ -1,8 +1,6 @@
 import { expect, test } from 'vitest';
 import { openConsole } from '../support/browser/console-pages.ts';
-import { readPositionSince } from '../support/internals/repair.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
-import { indexesUsed } from '../support/stripe/plans.ts';
 
 const { database } = await createDatabase();
 const { query } = database;
@@ -62,13 +60,6 @@ test('the events of 10 minutes are found by their time, wherever they are in the
   expect(html).toMatch(/type="datetime-local"[^>]*value="2026-03-01T13:10"/);
 });
 
-test("a customer's events of a period are searched with the customer's index", async () => {
-  const { html } = await pages.get(
-    '/events?from=2026-03-01T13:00&until=2026-03-01T13:10&search=cus_3',
-  );
-  expect(idsIn(html)).toEqual([4_103, 4_003, 3_903, 3_803, 3_703, 3_603]);
-});
-
 test.each([
   ['before all events', 'until=2026-01-01T00:00'],
   ['after all events', 'from=2026-04-01T00:00'],
@@ -92,10 +83,3 @@ test.each(['search=cus_3', 'from=2026-03-01T17:50', 'outcome=unreadable'])(
     }
   },
 );
-
-test('a period is found by the primary key', async () => {
-  const used = await indexesUsed(database, (explaining) =>
-    readPositionSince(explaining, Date.parse(`${NOON}Z`)),
-  );
-  expect([...used]).toEqual(['events_pkey']);
-});

@@ -22,24 +22,6 @@ test('a visitor is redirected to the login, and from there to the requested page
   expect(answer.headers.get('location')).toBe('/events?outcome=parked');
 });
 
-test('an operator sees the pages until the logout', async () => {
-  const operator = service.newOperator();
-  await operator.logIn(OPERATIONS_TOKEN);
-  const page = await operator.get('/');
-  expect(page.status).toBe(200);
-  const html = await page.text();
-  expect(html).toContain('Log out');
-  expect(html).toContain('aria-label="Areas"');
-  expect((await operator.get('/login')).headers.get('location')).toBe('/');
-  const { status } = await operator.post('/logout', {});
-  expect(status).toBe(303);
-  expect(operator.cookies.has('instep_operator')).toBe(false);
-  expect((await operator.get('/')).status).toBe(303);
-  expect(service.lines.map(({ msg }) => msg)).toEqual(
-    expect.arrayContaining(['operator logged in', 'operator logged out']),
-  );
-});
-
 test('a wrong token is rejected and logged', async () => {
   const operator = service.newOperator();
   const answer = await operator.logIn(`${OPERATIONS_TOKEN}x`.replaceAll('canary', 'other'));
@@ -121,12 +103,6 @@ describe('a bearer token', () => {
       expect(await answer.text()).not.toContain('up 1');
     },
   );
-
-  test('sends a form from no site', async () => {
-    const headers = { authorization: `Bearer ${OPERATIONS_TOKEN}` };
-    const answer = await fetch(`${service.url}/nothing`, { method: 'POST', headers });
-    expect(answer.status).toBe(404);
-  });
 });
 
 test.each([

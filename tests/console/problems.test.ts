@@ -44,12 +44,6 @@ describe('an error', () => {
     }
   });
 
-  test('says that an address does not exist', async () => {
-    const answer = await fetch(`${service.url}/nothing`);
-    expect(answer.status).toBe(404);
-    expect(await answer.text()).toContain('<h1>Not found</h1>');
-  });
-
   test('in a part of a page is only a notice', async () => {
     const answer = await fetch(`${service.url}/nothing`, { headers: { 'hx-request': 'true' } });
     expect(answer.status).toBe(404);

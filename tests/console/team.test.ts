@@ -81,16 +81,6 @@ describe('the reason for the plan', () => {
     expect((await link(teamId, 'cus_other')).text).toContain('Linked to cus_other.');
     expect(await read()).not.toContain('unknown customer');
   });
-
-  test('says that the app wrote the plan', async () => {
-    const { deliver, read, teamId } = await arrange();
-    await deliver(0, { status: 'canceled' });
-    await database.query(
-      `update teams set plan_name = 'Gift', subscription_status = 'active' where id = $1`,
-      [teamId],
-    );
-    expect(await read()).toContain('has a plan Plan written by your app.');
-  });
 });
 
 describe('the timeline', () => {
@@ -106,9 +96,6 @@ describe('the timeline', () => {
           .replace(/<[^>]*>/g, ' ')
           .replace(/\s+/g, ' '),
       );
-  const nextIn = (html: string) =>
-    /href="([^"#]*)[^"]*" rel="next"/.exec(html)?.[1]?.replaceAll('&amp;', '&');
-
   test('shows what each event changed, or why it changed nothing', async () => {
     const { deliver, teamId } = await arrange();
     await deliver(0, { eventId: 'evt_first', status: 'trialing' });
@@ -135,24 +122,6 @@ describe('the timeline', () => {
     expect(rows[0]).toMatch(/dismiss by localhost .*until 2999-12-31.* “ launch partner ”/);
     expect(rows[1]).toMatch(/unlink by localhost Pro → no plan yet /);
     expect(rows[2]).toContain('no plan yet → Pro');
-  });
-
-  test('continues on further pages, with everything once', async () => {
-    const { deliver, teamId } = await arrange();
-    for (let second = 0; second < 120; second += 1) {
-      await deliver(second, { status: second % 2 === 0 ? 'active' : 'canceled' });
-    }
-    const positions: number[] = [];
-    for (let next: string | undefined = `/teams/${teamId}`; next !== undefined; ) {
-      const { html } = await pages.get(next);
-      const list = html.slice(html.indexOf('id="timeline"'));
-      positions.push(
-        ...[...list.matchAll(/<\/span> <a href="\/events\/(\d+)"/g)].map(([, one]) => Number(one)),
-      );
-      next = nextIn(html);
-    }
-    expect(positions).toHaveLength(120);
-    expect(positions).toEqual(positions.toSorted((one, other) => other - one));
   });
 });
 
@@ -252,20 +221,6 @@ describe("a team's customer", () => {
     await press(teamId, 'repair');
     expect((await account.planOf(teamId))?.plan.subscriptionStatus).toBe('canceled');
   });
-});
-
-test('names and ids are escaped', async () => {
-  const hostile = '<script>alert(1)</script>\u202e';
-  const { deliver, teamId } = await arrange(hostile + 'x'.repeat(10_000));
-  await deliver(0, {
-    eventId: `evt_${hostile}`,
-    subscriptionId: `sub_${hostile}`,
-    productId: hostile,
-  });
-  const { html, text } = await pages.get(`/teams/${teamId}`);
-  expect(html).not.toContain('<script>alert');
-  expect(text).toContain(`sub_${hostile}`);
-  expect(html.length).toBeLessThan(100_000);
 });
 
 test.each(['/teams/999999', '/teams/0', '/teams/x', '/teams/99999999999'])(

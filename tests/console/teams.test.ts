@@ -60,23 +60,6 @@ describe('the search', () => {
     expect(await find(String(odd))).toEqual([odd]);
   });
 
-  test.each([
-    '<script>',
-    '\u202e',
-    '%',
-    '_',
-    "'",
-    '\\',
-    '\0',
-    '99999999999999',
-    'nobody@example.com',
-  ])('accepts %j', async (text) => {
-    const { odd } = await arrange();
-    const isOfOdd = HOSTILE.includes(text);
-    const found = await find(text);
-    if (isOfOdd && text.length > 1) expect(found).toEqual([odd]);
-  });
-
   test('finds a subscription by an index', async () => {
     const used = await indexesUsed(database, (query) => readCustomerIdsOf(query, 'sub_acme', 50));
     expect([...used]).toEqual(['customers_by_subscription']);
@@ -109,26 +92,6 @@ test('a slow search stops in time, says how far it got, and continues on the nex
   } finally {
     passMs = 0;
   }
-});
-
-test('teams in a view without names are listed by their ids', async () => {
-  const other = await createDatabase();
-  await other.database.query(
-    `alter table teams rename to organizations;
-     create view teams as
-     select id, provider_customer_id, provider_subscription_id, provider_product_id, plan_name,
-            subscription_status
-       from organizations;
-     insert into organizations (name, provider_customer_id) values ('Hidden', 'cus_hidden')`,
-  );
-  const others = await openConsole(other.database);
-  for (const path of ['/teams', '/teams?search=cus_hidden', '/teams/1']) {
-    const { status, text } = await others.get(path);
-    expect(status).toBe(200);
-    expect(text).toContain('Team 1');
-    expect(text).not.toContain('Hidden');
-  }
-  expect((await others.get('/teams?search=hidden')).text).toContain('No team found');
 });
 
 async function readAll(path: string): Promise<number[]> {

@@ -11,7 +11,7 @@ import { SHARED_TOKEN } from '../../support/secrets/test-secrets.ts';
 import { recordComparison } from '../../support/service/comparison.ts';
 import { openPipeline } from '../../support/service/pipelines.ts';
 import { receivedEvent } from '../../support/stripe/events.ts';
-import { type Consoles, DOCS_SHOTS, OTHER_SHOTS } from './pages.ts';
+import { type Consoles, DOCS_SHOTS, SHOTS } from './pages.ts';
 import { addProblems, type Problems } from './problems.ts';
 import { NOW_MS, setUp } from './scenery.ts';
 
@@ -20,83 +20,64 @@ const DOCS = resolve(import.meta.dirname, '../../../docs/img');
 /** `SCREENSHOTS=folder npm run screenshots` takes each page and state in all sizes, for review. */
 const FOLDER = process.env.SCREENSHOTS ?? DOCS;
 const isForDocs = FOLDER === DOCS;
-
-/** `FONT='Liberation Sans'` shows the pages in the metrics of Arial. */
-const FONT = process.env.FONT;
 const MAX_BYTES = 200_000;
 
-const DESK = { width: 1_280, height: 800 };
-const EXTENTS = [1_440, 820, PHONE.width].map((width) => ({ width, height: 900 }));
-const SCHEMES = ['light', 'dark'] as const;
-const THEMES = isForDocs
-  ? ([
-      ['light', DESK, 'light'],
-      ['dark', DESK, 'dark'],
-      ['phone', PHONE, 'dark'],
-    ] as const)
-  : EXTENTS.flatMap((extent) =>
-      SCHEMES.map((scheme) => [`${extent.width}-${scheme}`, extent, scheme] as const),
-    );
+const THEMES = (isForDocs ? [1_280] : [1_440, 820, PHONE.width]).flatMap((width) =>
+  (['light', 'dark'] as const).map((scheme) => ({ width, scheme })),
+);
 
 const browser = useBrowser();
 let stripe: FakeStripeApi;
 let consoles: Consoles;
-let problems: Problems | null = null;
+let problems: Problems;
 
 beforeAll(async () => {
   mkdirSync(FOLDER, { recursive: true });
-  const [demo, empty, calm, notCompared] = await Promise.all([
-    createDatabase(),
+  const [demo, empty, calm] = await Promise.all([
     createDatabase(),
     createDatabase(),
     createDatabase(),
   ]);
   stripe = await setUp(demo.database);
-  if (!isForDocs) problems = await addProblems(demo.database);
-  for (const { database } of [calm, notCompared]) {
-    await addTeam(database.query, { name: 'Calm', customerId: 'cus_calm' });
-    await openPipeline(database)([receivedEvent({ customerId: 'cus_calm' })]);
-  }
+  problems = await addProblems(demo.database);
+  await addTeam(calm.database.query, { name: 'Calm', customerId: 'cus_calm' });
+  await openPipeline(calm.database)([receivedEvent({ customerId: 'cus_calm' })]);
   await recordComparison(calm.database.query, NOW_MS - 12 * 60_000);
   const options = { apiBase: stripe.url, now: () => NOW_MS };
+  const checkToken = async () => 'wrong' as const;
   consoles = {
     demo: await openConsole(demo.database, options),
     guarded: await openConsole(demo.database, {
-      apiBase: stripe.url,
-      access: {
-        kind: 'login',
-        tokens: [SHARED_TOKEN],
-        checkToken: async (token) => (token === SHARED_TOKEN.token ? SHARED_TOKEN : 'wrong'),
-      },
+      access: { kind: 'login', tokens: [SHARED_TOKEN], checkToken },
     }),
     empty: await openConsole(empty.database, options),
     calm: await openConsole(calm.database, options),
-    notCompared: await openConsole(notCompared.database, options),
   };
 });
 afterAll(() => stripe?.close());
 
-const SHOTS = isForDocs ? DOCS_SHOTS : [...DOCS_SHOTS, ...OTHER_SHOTS];
-
-test.each(SHOTS)('$name', async ({ name, open }) => {
-  const page = await browser.newPage({ viewport: DESK, reducedMotion: 'reduce' });
-  await open(page, consoles, problems);
-  if (FONT) await page.evaluate(`document.documentElement.style.fontFamily = '${FONT}'`);
-  for (const [theme, extent, colorScheme] of THEMES) {
-    // The timeline is below the first screen.
-    const height = name === 'team' && isForDocs ? 1_230 : extent.height;
-    await page.setViewportSize({ ...extent, height });
-    await page.emulateMedia({ colorScheme });
+test.each(isForDocs ? DOCS_SHOTS : SHOTS)('$name', async ({ name, of = 'demo', path, act }) => {
+  const page = await browser.newPage({ reducedMotion: 'reduce' });
+  await page.goto(consoles[of].url + (typeof path === 'string' ? path : path(problems)));
+  await act?.(page);
+  for (const { width, scheme } of THEMES) {
+    await page.setViewportSize({ width, height: isForDocs ? 1_230 : 900 });
+    await page.emulateMedia({ colorScheme: scheme });
     await page.waitForLoadState('networkidle');
-    const path = join(FOLDER, `${name}-${theme}.png`);
+    const file = join(FOLDER, `${name}-${isForDocs ? '' : `${width}-`}${scheme}.png`);
     if (!isForDocs) {
       expect.soft(await layoutProblems(page)).toEqual([]);
       // What is in view while the page scrolls is then at its own place.
-      const length = await page.evaluate<number>('document.documentElement.scrollHeight');
-      await page.setViewportSize({ ...extent, height: length });
+      const height = await page.evaluate<number>('document.documentElement.scrollHeight');
+      await page.setViewportSize({ width, height });
     }
-    await page.screenshot({ path });
-    if (isForDocs) expect(statSync(path).size).toBeLessThan(MAX_BYTES);
+    await page.screenshot({ path: file });
+    if (isForDocs) expect(statSync(file).size).toBeLessThan(MAX_BYTES);
+  }
+  if (!isForDocs) {
+    await page.emulateMedia({ media: 'print', colorScheme: 'light' });
+    await page.setViewportSize({ width: 720, height: 1_000 });
+    await page.screenshot({ path: join(FOLDER, `${name}-print.png`), fullPage: true });
   }
   browser.takeProblems();
 });
