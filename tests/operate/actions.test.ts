@@ -3,7 +3,6 @@ import {
   type ActionRequest,
   type ApplicationId,
   acknowledgeChanges,
-  compareTeam,
   type Difference,
   findActions,
   findEvents,
@@ -343,10 +342,11 @@ test('compares a team with Stripe and repairs it', async () => {
   const teamId = await newTeam('Acme', 'cus_1');
   const fields = { customerId: 'cus_1', subscriptionId: 'sub_1', productId: 'prod_pro' };
   await account.happen({ ...fields, createdSeconds: secondsAgo(600) });
-  expect(await compareTeam(context, teamId)).toEqual({ code: 'in-sync' });
+  const compare = { action: 'compare', subject: team(teamId) } as const;
+  expect((await actOn(compare))?.result).toEqual({ code: 'in-sync' });
   const canceled = { ...fields, status: 'canceled', createdSeconds: secondsAgo(60) };
   await account.happen(canceled, 'missed');
-  expect(await compareTeam(context, teamId)).toMatchObject({
+  expect((await actOn(compare))?.result).toMatchObject({
     code: 'out-of-sync',
     cause: 'missed event',
     is: { subscriptionStatus: 'active' },

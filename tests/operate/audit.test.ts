@@ -1,11 +1,4 @@
-import {
-  compareTeam,
-  findActions,
-  findIssues,
-  type Operator,
-  openContext,
-  perform,
-} from 'instep/operate';
+import { findActions, findIssues, type Operator, openContext, perform } from 'instep/operate';
 import { DatabaseUnavailable } from 'instep-engine/postgres';
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
 import { collect } from '../support/collect.ts';
@@ -153,9 +146,10 @@ test('a dismissal that has only begun hides nothing', async () => {
   const trial = { customerId: 'cus_9', status: 'trialing', productId: 'prod_pro' };
   await account.happen({ ...trial, createdSeconds }, 'missed');
   const missed = await insertTeam(query, { name: 'Missed', customerId: 'cus_9' });
-  expect((await compareTeam(context, missed)).code).toBe('out-of-sync');
-  await refuseAudit('update');
   const subject = { kind: 'team', id: `${missed}` } as const;
+  const [compared] = (await perform(context, operator, [{ action: 'compare', subject }])).results;
+  expect(compared?.result.code).toBe('out-of-sync');
+  await refuseAudit('update');
   const dismiss = { action: 'dismiss', subject, expectedDismissalId: null } as const;
   await expect(perform(context, operator, [dismiss])).rejects.toThrow();
   const { issues } = await findIssues(context, 'out-of-sync').first();

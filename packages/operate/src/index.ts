@@ -104,8 +104,6 @@ export {
   type OperatorAction,
 } from './operate/audit.ts';
 export {
-  type Comparison,
-  compareTeam,
   type Reconciliation,
   readReconciliation,
 } from './operate/compare.ts';

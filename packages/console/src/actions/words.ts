@@ -96,7 +96,7 @@ export function resultText(kind: Subject['kind'] | null, result: ActionResult): 
     case 'in-sync':
       return 'The team is in sync with Stripe.';
     case 'out-of-sync':
-      return `The team is out of sync with Stripe. ${REASONS[result.cause]}`;
+      return `The team is out of sync with Stripe. ${causeText(result)}`;
     case 'repaired':
       return 'The team was repaired.';
     case 'unknown-customer':

@@ -77,7 +77,7 @@ const VERDICTS: Readonly<Record<Verdict, string>> = {
 
 /** What the claim rests on: how many teams were compared with Stripe, and when Stripe delivered last. */
 function EvidenceText({ health }: Pick<IssueListProps, 'health'>) {
-  const { compared, figures, reconciled } = health;
+  const { compared, figures, hidden, reconciled } = health;
   const { teams } = compared;
   const completed = reconciled?.completed ?? null;
   const { lastDeliveredMs } = figures;
@@ -94,7 +94,7 @@ function EvidenceText({ health }: Pick<IssueListProps, 'health'>) {
       {lastDeliveredMs === null
         ? 'no delivery yet'
         : html`last delivery ${<Time ms={lastDeliveredMs} format="age" />}`}
-      .
+      {hidden > 0 && html`; <a id="hidden" href="/actions">${countText(hidden)} hidden</a>`}.
     </>
   );
 }

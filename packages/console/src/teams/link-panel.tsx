@@ -128,8 +128,8 @@ export function DismissalNotice({ team, dismissal }: DismissalNoticeProps) {
       {note !== null && html`: ${<UntrustedText text={note} maxLength={500} />}`}
       <p class="quiet">
         <OptionalText text={operator} fallback="An operator" />,{' '}
-        <Time ms={dismissedAtMs} format="age" />. No repair changes this team meanwhile; new events
-        do.
+        <Time ms={dismissedAtMs} format="age" />. It only hides the difference: events and repairs
+        still change the team.
       </p>
       <SingleForm {...formOf(team)} action="restore" expected={{ dismissalId: dismissal.id }} />
     </div>

@@ -70,7 +70,8 @@ export type ActionResult =
   | { readonly code: 'replayed'; readonly outcomes: ReplayOutcomes }
   | { readonly code: 'no-such-event'; readonly position: number }
   | { readonly code: 'in-sync' }
-  | ({ readonly code: 'out-of-sync' } & ComparedPlans)
+  /** `refusedBy`: the constraint that refuses the repair; `null`: unknown, or nothing is refused. */
+  | ({ readonly code: 'out-of-sync'; readonly refusedBy: string | null } & ComparedPlans)
   | ({ readonly code: 'repaired' } & ComparedPlans)
   /** Stripe does not know it. */
   | { readonly code: 'unknown-customer'; readonly customerId: string }

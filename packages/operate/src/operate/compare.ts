@@ -3,7 +3,6 @@
 
 import type { ApplicationId } from 'instep-engine/postgres';
 import {
-  type DriftIssue,
   limitRate,
   type Progress,
   ReconciliationFailed,
@@ -16,51 +15,17 @@ import type { ActingOperator } from 'instep-engine/rule';
 import { readNamedTeam } from '../teams/named-teams.ts';
 import type { ActionResult } from './audit.ts';
 import type { OperateContext } from './context.ts';
-
-/** The result of comparing one team with its customer's subscriptions at Stripe. */
-export type Comparison =
-  | OutOfSync
-  | Extract<
-      ActionResult,
-      {
-        code:
-          | 'in-sync'
-          | 'repaired'
-          | 'unknown-customer'
-          | 'no-such-team'
-          | 'not-linked'
-          | 'failed';
-      }
-    >;
-
-type OutOfSync = Extract<ActionResult, { code: 'out-of-sync' }> &
-  Pick<DriftIssue, 'cause' | 'subscriptionIds' | 'sinceSeconds'>;
+import { readIssueOf } from './find-issues.ts';
 
 /** Shorter than the deadline of a request. */
 export const DEADLINE_MS = 8_000;
-
-/**
- * Compares a team with Stripe, and changes nothing.
- *
- * @example
- * ```ts
- * const comparison = await compareTeam(context, 1);
- * console.log(comparison.code); // no-such-team
- * ```
- */
-export async function compareTeam(
-  context: OperateContext,
-  teamId: ApplicationId,
-): Promise<Comparison> {
-  return await compareOrRepair(context, teamId, true);
-}
 
 /** Compares a team with Stripe, and repairs it unless it is a dry run. */
 export async function compareOrRepair(
   context: OperateContext & { readonly operator?: ActingOperator },
   teamId: ApplicationId,
   isDryRun: boolean,
-): Promise<Comparison> {
+): Promise<ActionResult> {
   const team = await readNamedTeam(context.database.query, teamId);
   if (team === null) return { code: 'no-such-team', text: String(teamId) };
   if (team.customerId === null) return { code: 'not-linked', teamId: team.id };
@@ -80,9 +45,11 @@ export async function compareOrRepair(
     return { code: 'unknown-customer', customerId: issue.customerId };
   }
   if (issue?.kind !== 'drift') return { code: 'in-sync' };
-  const { is, shouldBe, cause, isRepaired, subscriptionIds, sinceSeconds } = issue;
+  const { is, shouldBe, cause, isRepaired } = issue;
   if (isRepaired) return { code: 'repaired', is, shouldBe, cause };
-  return { code: 'out-of-sync', is, shouldBe, cause, subscriptionIds, sinceSeconds };
+  const found = isDryRun ? null : await readIssueOf(context, team);
+  const { refusedBy = null, cause: why = cause } = found?.evidence ?? {};
+  return { code: 'out-of-sync', is, shouldBe, cause: why, refusedBy };
 }
 
 /** The last reconciliation of all teams, in whichever process it runs. */

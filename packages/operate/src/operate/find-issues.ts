@@ -5,6 +5,7 @@ import { type EventRow, MAX_COUNTED_PARKED, readEventsAt } from 'instep-engine/l
 import {
   type ApplicationTables,
   type Database,
+  isDismissed,
   onlyRow,
   type Query,
   readStates,
@@ -292,4 +293,29 @@ export async function countOpenIssues(
     return [code, { count: counts[code], isMore: counts[code] >= MAX_COUNTED }] as const;
   });
   return { ...Object.fromEntries(entries), 'parked-events': parked } as IssueCounts;
+}
+
+/** SQL: the subjects of issues that operators have dismissed, or whose events they have dismissed. */
+const HIDDEN = (tables: ApplicationTables) => `
+      ${SUBJECT_ISSUES.map(
+        (code) => `
+      select subject
+        from (${ISSUES[code].rows(tables)}) as issue
+       where not ${isNotDismissed('issue.subject', 'issue.changed_at')}`,
+      ).join(' union ')}
+       union
+      select 'customer:' || customer_id
+        from instep.events as event
+       where outcome = 'parked'
+         and ${isDismissed('event')}`;
+
+/** How many subjects have an issue that operators have hidden: without one, nothing is wrong that nobody sees. */
+export async function countHidden(query: Query): Promise<number> {
+  const { hidden } = await onlyRow<{ hidden: number }>(query, {
+    name: 'count_hidden_issues',
+    text: (tables) => `
+      select count(*) as hidden
+        from (select subject from (${HIDDEN(tables)}) as dismissed limit ${MAX_COUNTED}) as counted`,
+  });
+  return hidden;
 }

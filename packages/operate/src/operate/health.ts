@@ -15,7 +15,7 @@ import { byUrgency, ISSUES, SUBJECT_ISSUES, serviceIssues } from '../issues/issu
 import { readRefusals } from '../issues/refusals.ts';
 import { countTeams, type TeamCounts } from '../issues/team-counts.ts';
 import type { Check, OperateContext, OtherFeatures } from './context.ts';
-import { countOpenIssues } from './find-issues.ts';
+import { countHidden, countOpenIssues } from './find-issues.ts';
 
 /** The state of everything that Instep keeps in sync. Times are in milliseconds since 1970. */
 export type HealthReport = {
@@ -23,6 +23,8 @@ export type HealthReport = {
   readonly verdict: Verdict;
   /** What needs attention, the most pressing first. None is no proof: see `verdict`. */
   readonly issues: readonly Issue[];
+  /** What has an issue that operators have dismissed. */
+  readonly hidden: number;
   /** How far teams are compared with Stripe. */
   readonly compared: Compared;
   /** `null`: there are too many teams to count them. */
@@ -82,7 +84,7 @@ export async function reportHealth(
     readRefusals(query),
     otherFeatures.readConsumers(query),
   ]);
-  const counts = await countOpenIssues(query, figures);
+  const [counts, hidden] = await Promise.all([countOpenIssues(query, figures), countHidden(query)]);
   const reconciled = readProgress(reconcile?.progress);
   const completed = reconciled?.completed ?? null;
   const compared: Compared = {
@@ -97,7 +99,7 @@ export async function reportHealth(
     ...subjectIssues(counts, figures, nowMs),
   ].sort(byUrgency);
   const verdict = verdictOf(issues, found);
-  return { verdict, issues, compared, teams, figures, reconciled };
+  return { verdict, issues, hidden, compared, teams, figures, reconciled };
 }
 
 /** An event often arrives before its team is linked, so it can be parked for this long. */
