@@ -5,7 +5,6 @@ import { type EventRow, MAX_COUNTED_PARKED, readEventsAt } from 'instep-engine/l
 import {
   type ApplicationTables,
   type Database,
-  isDismissed,
   onlyRow,
   type Query,
   readStates,
@@ -295,19 +294,13 @@ export async function countOpenIssues(
   return { ...Object.fromEntries(entries), 'parked-events': parked } as IssueCounts;
 }
 
-/** SQL: the subjects of issues that operators have dismissed, or whose events they have dismissed. */
-const HIDDEN = (tables: ApplicationTables) => `
-      ${SUBJECT_ISSUES.map(
-        (code) => `
-      select subject
-        from (${ISSUES[code].rows(tables)}) as issue
-       where not ${isNotDismissed('issue.subject', 'issue.changed_at')}`,
-      ).join(' union ')}
-       union
-      select 'customer:' || customer_id
-        from instep.events as event
-       where outcome = 'parked'
-         and ${isDismissed('event')}`;
+/** SQL: when the newest event of a customer arrived that waits for a team. Older ones are no issue once it was dismissed. */
+const NEWEST_PARKED = `(
+                          select max(received_at)
+                            from instep.events as event
+                           where outcome = 'parked'
+                             and event.customer_id = customers.customer_id
+                        )`;
 
 /** How many subjects have an issue that operators have hidden: without one, nothing is wrong that nobody sees. */
 export async function countHidden(query: Query): Promise<number> {
@@ -315,7 +308,21 @@ export async function countHidden(query: Query): Promise<number> {
     name: 'count_hidden_issues',
     text: (tables) => `
       select count(*) as hidden
-        from (select subject from (${HIDDEN(tables)}) as dismissed limit ${MAX_COUNTED}) as counted`,
+        from (
+               select subject
+                 from (${SUBJECT_ISSUES.map(
+                   (code) => `
+                 select subject
+                   from (${ISSUES[code].rows(tables)}) as issue
+                  where not ${isNotDismissed('issue.subject', 'issue.changed_at')}`,
+                 ).join(' union ')}
+                  union
+                 select 'customer:' || customer_id
+                   from instep.customers
+                  where waiting is not null
+                    and not ${isNotDismissed("'customer:' || customer_id", NEWEST_PARKED)}) as dismissed
+                limit ${MAX_COUNTED}
+             ) as counted`,
   });
   return hidden;
 }
