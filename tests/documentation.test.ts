@@ -132,6 +132,15 @@ test('repair.md says what to do about every issue', () => {
   expect(named.toSorted()).toEqual(codes.toSorted());
 });
 
+test.each(['reason', 'outcome'])('repair.md names every %s as the source does', (head) => {
+  const rows = new RegExp(`\\| ${head} \\| meaning \\|\\n(.*?)\\n\\n`, 's').exec(
+    textOf('docs/repair.md'),
+  );
+  const named = [...(rows?.[1] ?? '').matchAll(/^\| `([^`]+)` \|/gm)].map(([, one = '']) => one);
+  expect(named.length).toBeGreaterThan(4);
+  expect(named.filter((one) => !source.includes(`'${one}'`))).toEqual([]);
+});
+
 test('monitor.md explains every alert', () => {
   const page = textOf('docs/monitor.md');
   const rules = [...textOf('docs/alerts.yml').matchAll(/- alert: (\w+)/g)].map(([, name]) => name);
