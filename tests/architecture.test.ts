@@ -94,7 +94,8 @@ const ENGINE_LAYERS: typeof LAYERS = [
 
 /** The same of the operators' API. */
 const OPERATE_LAYERS: typeof LAYERS = [
-  ['runtime', 'event-log'],
+  ['runtime'],
+  ['event-log'],
   ['teams'],
   ['issues'],
   ['operate'],

@@ -13,8 +13,6 @@ export {
 export type {
   ApplicationId,
   IssueCause,
-  PageEnds,
-  PageStart,
   PlanChange,
   Team,
   TeamChangesRequest,
@@ -24,7 +22,6 @@ export type {
   Difference,
   DriftCause,
   DriftIssue,
-  FailedJob,
   Progress,
   RebuildFailure,
   ReconciliationIssue,
@@ -65,6 +62,7 @@ export type { Replayed, ReplayOutcomes } from './event-log/replay.ts';
 export type { PageOfEvents } from './event-log/search.ts';
 export type { ChargedSubscription } from './issues/charged-subscriptions.ts';
 export type { Dismissal } from './issues/dismissals.ts';
+export type { FailedJob } from './issues/failed-jobs.ts';
 export type { Figures } from './issues/figures.ts';
 export type {
   Compared,
@@ -159,5 +157,6 @@ export {
   type TimelineRequest,
 } from './operate/timeline.ts';
 export { type CsvValue, csvLine } from './runtime/csv.ts';
+export type { PageEnds, PageStart } from './runtime/pages.ts';
 export type { LostPlan, NamedTeam } from './teams/named-teams.ts';
 export { parseSubject, type Subject, subjectText } from './teams/subject.ts';

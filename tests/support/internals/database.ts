@@ -13,11 +13,12 @@ export {
   unlessRefused,
 } from 'instep-engine/src/postgres/database.ts';
 export { parseDatabaseUrl, UnfitUrl } from 'instep-engine/src/postgres/database-url.ts';
-export { type Examined, pagesOf, readPage } from 'instep-engine/src/postgres/examine.ts';
+export { type Examined, pagesOf } from 'instep-engine/src/postgres/examine.ts';
 export {
   applicationTablesOf,
   recognizeTables,
 } from 'instep-engine/src/postgres/tables/recognize-tables.ts';
+export { readPage } from 'instep-operate/src/runtime/pages.ts';
 
 type MigrateOptions = Parameters<typeof migrateTo>[1];
 

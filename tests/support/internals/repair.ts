@@ -2,7 +2,7 @@
 
 export { pruneChangesJobs } from 'instep/src/changes/prune-changes.ts';
 export { readPositionSince } from 'instep-engine/src/log/event-rows.ts';
-export { FailedJobs, readFailedJobs } from 'instep-engine/src/repair/failed-jobs.ts';
+export { FailedJobs } from 'instep-engine/src/repair/failed-jobs.ts';
 export { createJobs } from 'instep-engine/src/repair/jobs.ts';
 export { type LeasedRun, sweep, withLease } from 'instep-engine/src/repair/lease.ts';
 export { pruneEvents, pruneLog, readPrunedBefore } from 'instep-engine/src/repair/prune.ts';
@@ -26,3 +26,4 @@ export {
 } from 'instep-engine/src/repair/worker.ts';
 export { replayEvents } from 'instep-operate/src/event-log/replay.ts';
 export { readPageOfEvents, searchLog } from 'instep-operate/src/event-log/search.ts';
+export { readFailedJobs } from 'instep-operate/src/issues/failed-jobs.ts';

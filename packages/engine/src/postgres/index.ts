@@ -32,10 +32,7 @@ export {
 } from './errors.ts';
 export {
   type Examined,
-  type PageEnds,
-  type PageStart,
   pagesOf,
-  readPage,
   rowsOf,
 } from './examine.ts';
 export type { FeatureSchema } from './feature-schema.ts';
@@ -49,8 +46,6 @@ export { ENGINE_SCHEMA } from './schema.ts';
 export type { Statement, StatementRunner } from './statement.ts';
 export { givePlan, linkTeam } from './statements/current-plan.ts';
 export {
-  type DecidingEvent,
-  decidingEventsOf,
   readCustomerIdsOf,
   readStates,
   type StoredStates,

@@ -2,7 +2,6 @@
 
 export { askForOrder } from './ambiguous-order.ts';
 export { ASK_STRIPE_JOB } from './ask-stripe.ts';
-export { type FailedJob, readFailedJobs } from './failed-jobs.ts';
 export { type LeasedRun, readLeasedJob, withLease } from './lease.ts';
 export { readPrunedBefore } from './prune.ts';
 export { createPruneJob, type PruneServices } from './prune-job.ts';

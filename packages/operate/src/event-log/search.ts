@@ -13,15 +13,8 @@ import {
   readPositionSince,
   type SortOrder,
 } from 'instep-engine/log';
-import {
-  type Examined,
-  type PageEnds,
-  type PageStart,
-  pagesOf,
-  type Query,
-  readPage,
-  rowsOf,
-} from 'instep-engine/postgres';
+import { type Examined, pagesOf, type Query, rowsOf } from 'instep-engine/postgres';
+import { type PageEnds, type PageStart, readPage } from '../runtime/pages.ts';
 
 /** The number of events that one statement examines where no index helps, within a few milliseconds. */
 const RANGE = 5_000;

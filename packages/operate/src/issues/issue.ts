@@ -3,13 +3,14 @@
 
 import type { EventRow } from 'instep-engine/log';
 import type { ApplicationTables, IssueCause } from 'instep-engine/postgres';
-import type { FailedJob, Progress } from 'instep-engine/repair';
+import type { Progress } from 'instep-engine/repair';
 import type { PlanInRow } from 'instep-engine/rule';
 import { counted, countText } from 'instep-engine/runtime';
 import type { EventOrigin, Mode } from 'instep-engine/stripe';
 import type { Reason } from '../event-log/explain.ts';
 import type { NamedTeam } from '../teams/named-teams.ts';
 import type { ChargedSubscription } from './charged-subscriptions.ts';
+import type { FailedJob } from './failed-jobs.ts';
 import type { Figures } from './figures.ts';
 import type { TeamCounts } from './team-counts.ts';
 

@@ -2,12 +2,12 @@
 // The console's pages of events call it, and `instep events`.
 
 import { type EventFilter, type EventRow, parseLogged, type SortOrder } from 'instep-engine/log';
-import type { PageStart } from 'instep-engine/postgres';
 import { pseudonymsWith, redactBody } from 'instep-engine/repair';
 import type { EventSubscription } from 'instep-engine/rule';
 import { TEAM_KEY } from 'instep-engine/stripe';
 import * as log from '../event-log/search.ts';
 import { type PageOfEvents, readPageOfEvents } from '../event-log/search.ts';
+import type { PageStart } from '../runtime/pages.ts';
 import { type NamedTeam, readSuggestedTeams } from '../teams/named-teams.ts';
 import type { OperateContext, Search } from './context.ts';
 

@@ -4,8 +4,6 @@
 import { type EventRow, readEvents } from 'instep-engine/log';
 import {
   type ApplicationId,
-  type DecidingEvent,
-  decidingEventsOf,
   onlyRow,
   type Query,
   readStates,
@@ -57,6 +55,13 @@ export type ExplainedTeam = {
   readonly dismissal: Dismissal | null;
   /** The newest dismissal of the team, even if it was taken back; `null`: there is none. */
   readonly dismissalId: number | null;
+};
+
+/** The event that decides for a subscription, as people see it. */
+export type DecidingEvent = {
+  readonly subscription: EventSubscription;
+  /** `ambiguous`: several events of one second leave open which came last. */
+  readonly order: 'known' | 'ambiguous';
 };
 
 /** A subscription of a team's customer. */
@@ -153,6 +158,19 @@ export async function explainTeam(
     notes: [...notesOn(record, deciding)],
     subscriptions,
   };
+}
+
+/** The deciding event of each subscription that has one. */
+function decidingEventsOf(customerId: string, { subscriptions }: CustomerState): DecidingEvent[] {
+  return [...subscriptions].flatMap(([subscriptionId, { deciding }]) => {
+    if (deciding === null) return [];
+    const { createdSeconds, status, plan } = deciding.reported;
+    const { providerProductId: productId, planName } = plan;
+    return {
+      subscription: { customerId, subscriptionId, status, productId, planName, createdSeconds },
+      order: deciding.isAmbiguous ? 'ambiguous' : 'known',
+    };
+  });
 }
 
 /** Everything that is stored about a team. */

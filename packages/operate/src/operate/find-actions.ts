@@ -5,14 +5,12 @@ import {
   type ApplicationTables,
   idFrom,
   type NamedStatement,
-  type PageEnds,
-  type PageStart,
   PLAN_CHANGE_COLUMNS,
   type Query,
-  readPage,
   rowsOf,
 } from 'instep-engine/postgres';
 import type { Plan } from 'instep-engine/rule';
+import { type PageEnds, type PageStart, readPage } from '../runtime/pages.ts';
 import { parseSubject } from '../teams/subject.ts';
 import type { ActionRequest } from './actions.ts';
 import { isCallId, type OperatorAction } from './audit.ts';

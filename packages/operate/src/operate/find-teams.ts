@@ -8,15 +8,13 @@ import {
   type Examined,
   idFrom,
   isAfter,
-  type PageEnds,
-  type PageStart,
   type Query,
   readCustomerIdsOf,
-  readPage,
   rowsOf,
 } from 'instep-engine/postgres';
 import { HAS_ISSUE, TEAM_ISSUES, type TeamIssueCode } from '../issues/issues.ts';
 import { TEAM_STATUS } from '../issues/team-counts.ts';
+import { type PageEnds, type PageStart, readPage } from '../runtime/pages.ts';
 import { teamIdsOfEmail } from '../teams/members.ts';
 import {
   JOIN_LOST_PLAN,

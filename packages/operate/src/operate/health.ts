@@ -2,13 +2,8 @@
 // overview calls it, the doctor, and the metrics.
 
 import type { Database } from 'instep-engine/postgres';
-import {
-  ASK_STRIPE_JOB,
-  type Progress,
-  readFailedJobs,
-  readLeasedJob,
-  readProgress,
-} from 'instep-engine/repair';
+import { ASK_STRIPE_JOB, type Progress, readLeasedJob, readProgress } from 'instep-engine/repair';
+import { readFailedJobs } from '../issues/failed-jobs.ts';
 import { type Figures, readFigures, readLastOrigins } from '../issues/figures.ts';
 import type { Compared, Issue, IssueCounts, ServiceState } from '../issues/issue.ts';
 import { byUrgency, ISSUES, SUBJECT_ISSUES, serviceIssues } from '../issues/issues.ts';

@@ -1,7 +1,6 @@
 // What the events of customers say together, `instep.customers`. The engine writes it; the others read it here.
 
 import { type CustomerState, NO_STATE } from '../../rule/customer-state.ts';
-import type { EventSubscription } from '../../rule/event.ts';
 import { readState } from '../../rule/state-json.ts';
 import type { Query } from '../database.ts';
 import { readProductNames } from './products.ts';
@@ -32,29 +31,6 @@ export async function readStates(
   const productIds = [...states.values()].flatMap(productsOf);
   const names = productIds.length === 0 ? new Map() : await readProductNames(query, productIds);
   return { of: (customerId) => states.get(customerId ?? '') ?? NO_STATE, names };
-}
-
-/** The event that decides for a subscription, as people see it. */
-export type DecidingEvent = {
-  readonly subscription: EventSubscription;
-  /** `ambiguous`: several events of one second leave open which came last. */
-  readonly order: 'known' | 'ambiguous';
-};
-
-/** The deciding event of each subscription that has one. */
-export function decidingEventsOf(
-  customerId: string,
-  { subscriptions }: CustomerState,
-): DecidingEvent[] {
-  return [...subscriptions].flatMap(([subscriptionId, { deciding }]) => {
-    if (deciding === null) return [];
-    const { createdSeconds, status, plan } = deciding.reported;
-    const { providerProductId: productId, planName } = plan;
-    return {
-      subscription: { customerId, subscriptionId, status, productId, planName, createdSeconds },
-      order: deciding.isAmbiguous ? 'ambiguous' : 'known',
-    };
-  });
 }
 
 function productsOf({ subscriptions }: CustomerState): string[] {
