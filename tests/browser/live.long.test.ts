@@ -81,27 +81,6 @@ test('open figures and the focus survive a refresh', async () => {
   expect(await page.locator(':focus').innerText()).toContain('In figures');
 });
 
-test('a hidden page is refreshed as soon as it is visible again', async () => {
-  const page = await browser.newPage();
-  await page.clock.install();
-  await page.goto(pages.url);
-  const setHidden = (isHidden: boolean) =>
-    page.evaluate(
-      `Object.defineProperty(document, 'hidden', { value: ${isHidden}, configurable: true });
-       document.dispatchEvent(new Event('visibilitychange'))`,
-    );
-  await setHidden(true);
-  await page.clock.fastForward(60_000);
-  await expectText(page).toMatch(OUTDATED);
-  // While the clock stands still, only the event can refresh it.
-  await page.clock.pauseAt(Date.now() + 120_000);
-  const response = page.waitForResponse((one) => new URL(one.url()).pathname === '/');
-  await setHidden(false);
-  await response;
-  await page.clock.runFor(100);
-  await expectText(page.locator('[data-verdict=in-sync]')).not.toContain('unknown');
-});
-
 test('a page whose updates are off says so, and is not green, after a minute', async () => {
   const page = await browser.newPage();
   await page.clock.install();

@@ -146,16 +146,6 @@ test('what Stripe charges twice is listed with what the team has, until it is di
   expect(await list()).toContain(EMPTY);
 });
 
-test('a customer whose metadata names a team with another one is shown with both', async () => {
-  const teamId = await arrange('first');
-  await parkNaming('cus_second', teamId);
-  const { html, text } = await pages.get('/attention');
-  expect(text).toMatch(
-    /Its metadata names the team first team \d+ , which has another customer: cus_first/,
-  );
-  expect(html).toMatch(/name="link customer:cus_second" maxlength/);
-});
-
 const at1 = (match: RegExpMatchArray) => match[1];
 
 describe('the list', () => {
@@ -186,15 +176,6 @@ describe('the list', () => {
     for (const code of ['parked-events', 'unreadable-event', 'unknown-order', 'out-of-sync']) {
       expect(html).toMatch(new RegExp(`href="/attention\\?issue=${code}"[^>]*>[^<]*\\(1\\)`));
     }
-  });
-
-  test('has one row for a customer, however many events are parked', async () => {
-    for (let event = 0; event < 3; event += 1) await park('cus_1');
-    await query(`insert into instep.findings (customer_id, team_id, problem)
-                 values ('cus_1', '', 'customer without a team')`);
-    const { html, text } = await pages.get('/attention');
-    expect(html.match(/name="row"/g)).toHaveLength(1);
-    expect(text).toContain('3 events wait.');
   });
 
   test('has the first 200 and says that there are more, of one kind or of all', async () => {
@@ -292,22 +273,6 @@ describe('a parked customer', () => {
     expect((await account.planOf(takenId))?.customerId).toBe('cus_other');
   });
 
-  test('a part of a name links no team, and the teams that it can mean are offered', async () => {
-    await park('cus_1');
-    const teamId = await newTeam('Team 9498');
-    const asked = await send([
-      ['one', 'link customer:cus_1'],
-      ['link customer:cus_1', 'eam 9498'],
-    ]);
-    expect(resultsIn(asked.html)).toEqual(['several-teams']);
-    expect((await account.planOf(teamId))?.customerId).toBe(null);
-    const [, name = '', value = ''] =
-      /name="(choose [^"]*)" value="([^"]*)"/.exec(asked.html) ?? [];
-    expect(value).toBe(String(teamId));
-    expect(resultsIn((await send([[name, value]])).html)).toEqual(['linked']);
-    expect((await account.planOf(teamId))?.customerId).toBe('cus_1');
-  });
-
   test('is linked to a team by its id with a #', async () => {
     await park('cus_1');
     const teamId = await newTeam('Acme');
@@ -316,22 +281,6 @@ describe('a parked customer', () => {
       ['link customer:cus_1', `#${teamId}`],
     ]);
     expect((await account.planOf(teamId))?.customerId).toBe('cus_1');
-  });
-
-  test('that was linked is unlinked again, unless the team has another customer by then', async () => {
-    await park('cus_1');
-    const teamId = await newTeam('Acme');
-    const link = [
-      ['one', 'link customer:cus_1'],
-      ['link customer:cus_1', 'Acme'],
-    ] as const;
-    const linked = await send(link);
-    expect(resultsIn((await reverse(linked, 'unlink')).html)).toEqual(['unlinked']);
-    expect(await account.planOf(teamId)).toMatchObject({ customerId: null });
-
-    await query("update teams set provider_customer_id = 'cus_other' where id = $1", [teamId]);
-    expect(resultsIn((await reverse(linked, 'unlink')).html)).toEqual(['has-another-customer']);
-    expect((await account.planOf(teamId))?.customerId).toBe('cus_other');
   });
 
   test('is dismissed with a note, and restored', async () => {

@@ -77,18 +77,6 @@ describe('the filter', () => {
     expect(html).toContain('aria-invalid="true"');
   });
 
-  test('escapes its values', async () => {
-    await arrange();
-    const hostile = `"><script>alert(1)</script>\0\u202e${'x'.repeat(10_000)}`;
-    const { status, html } = await pages.get(
-      `/events?search=customer:${encodeURIComponent(hostile)}`,
-    );
-    expect(status).toBe(200);
-    expect(html).not.toContain('<script>alert');
-    expect(html).not.toContain('<tbody>');
-    expect(html).toContain('<a href="/events">Show all events</a>');
-  });
-
   let arranged: Promise<ApplicationId> | undefined;
   function arrange(): Promise<ApplicationId> {
     arranged ??= (async () => {

@@ -93,14 +93,6 @@ test('60 deliveries that are refused for a wrong signature are an issue until on
   expect((await overview()).verdict).toBe('warning');
 });
 
-test('anyone can send requests without a signature, which are no issue', async () => {
-  await addTeam(query, { name: 'Acme', customerId: 'cus_1' });
-  await deliver(1, WEBHOOK_SECRET);
-  await deliver(60, null);
-  await recordComparison(query);
-  expect((await overview()).verdict).toBe('in-sync');
-});
-
 test('20 teams that came after a comparison of no team were never compared', async () => {
   const options = { isDryRun: false, onIssue: () => undefined };
   await reconcile({ ...services, ...options }, new AbortController().signal);
@@ -139,15 +131,6 @@ test('a team is compared only when Stripe has answered about its customer', asyn
   await database.transaction((query) => setCustomer(query, id, null));
   await database.transaction((query) => setCustomer(query, id, 'cus_1'));
   expect((await overview()).text).toContain('0 of 1 team compared with Stripe');
-});
-
-test('a new team whose customer Stripe does not know is not in sync', async () => {
-  const { signal } = new AbortController();
-  await reconcile({ ...services, isDryRun: false, onIssue: () => undefined }, signal);
-  await addTeam(query, { name: 'Acme', customerId: 'cus_unknown' });
-  await askStripe();
-  const { verdict, issues } = await overview();
-  expect({ verdict, issues }).toEqual({ verdict: 'warning', issues: ['unknown-customer'] });
 });
 
 test('a reconciliation that failed with 503 is no comparison, but an issue', async () => {

@@ -109,12 +109,6 @@ test('every address of every page stays below the base path', async () => {
   }
 });
 
-test('without a base path the console is at the root', async () => {
-  for (const { html } of await crawl('ada', '')) {
-    expect(addressesIn(html).filter((one) => !one.startsWith('/') || isBelow(one))).toEqual([]);
-  }
-});
-
 test('a viewer sees every page that an operator sees, without a form that changes something', async () => {
   const asOperator = await crawl('ada');
   const asViewer = await crawl('grace');
@@ -202,13 +196,6 @@ test.each<[string, ConsoleOptions['authorize']]>([
   expect(lines.map((line) => JSON.parse(line))).toEqual([
     expect.objectContaining({ level: 'error', err: expect.anything() }),
   ]);
-});
-
-test('an unreachable database is a 503, and the next request tries again', async () => {
-  const settings = { ...environment, DATABASE_URL: 'postgres://app@127.0.0.1:1/app' };
-  const instep = createHandler({ environment: settings, logger, maintenance: 'off' });
-  const { get } = mount({ instep });
-  for (const _ of [1, 2]) expect((await get(BASE)).status).toBe(503);
 });
 
 test('node:http serves it, also where a framework has removed the prefix', async () => {

@@ -65,18 +65,6 @@ describe('the mode of the events', () => {
   });
 });
 
-test('parked events are counted, with their customers', async () => {
-  const account = await openAccount();
-  for (const customerId of ['cus_1', 'cus_2', 'cus_2', 'cus_3']) {
-    await account.deliver(eventBody({ customerId }), Date.now() - 2 * HOUR_MS);
-  }
-  const ended = await account.examine();
-  expect(ended.hasFailure).toBe(false);
-  expect(issuesOf(ended)).toEqual([
-    'warning parked events: 3 events of 2 customers without a team; the oldest has waited 2 h',
-  ]);
-});
-
 describe('the session cookies', () => {
   const OTHER_SECRET = 'a secret of another app with 32 bytes or more';
 
@@ -115,14 +103,6 @@ describe('the session cookies', () => {
     await account.database.query(`update instep.refusals set ${earlier}`);
     await readProfiles(account, { count: 1, secret: AUTH_SECRET });
     expect(await cookieIssues(account)).toEqual([]);
-  });
-
-  test('are a warning when they are few, as those of another app on this host', async () => {
-    const account = await openAccount();
-    await readProfiles(account, { count: 1, secret: OTHER_SECRET });
-    expect(await cookieIssues(account)).toEqual([
-      expect.stringMatching(/^warning sessions refused: 1 session cookie refused for /),
-    ]);
   });
 
   test('are no issue when most have the right signature, expired or not', async () => {

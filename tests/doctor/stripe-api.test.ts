@@ -137,34 +137,6 @@ describe('webhook endpoints', () => {
     },
   );
 
-  test('one that is registered twice is a warning', async () => {
-    const account = await openAccount();
-    account.webhookEndpoints.set(endpointWith({ id: 'we_2' }));
-    const { issues } = await examineStripe(account);
-    expect(issues).toEqual([expect.stringMatching(/^warning .*registered more than once/)]);
-  });
-
-  test('--url chooses the endpoint, and no query is shown', async () => {
-    const account = await openAccount();
-    const url = `${APP_URL}/hooks?token=canaryToken`;
-    const wrong = await examineStripe(account, {}, url);
-    expect(wrong).toMatchObject({ hasFailure: true });
-    expect(wrong.issues).toEqual([
-      `failure webhook endpoint: no registered URL in test mode is ${APP_URL}/hooks?…; ` +
-        `registered: ${ENDPOINT.url}`,
-    ]);
-    account.webhookEndpoints.set(endpointWith({ id: 'we_2', url }));
-    const right = await examineStripe(account, {}, url);
-    expect(right).toMatchObject({ hasFailure: false, issues: [] });
-    const { result } = right.checks.find(({ name }) => name === 'webhook endpoint') ?? {};
-    expect(result).toContain(`${APP_URL}/hooks?… is enabled`);
-    const withoutQuery = await examineStripe(account, {}, `${APP_URL}/hooks`);
-    expect(withoutQuery).toMatchObject({ hasFailure: false, issues: [] });
-    expect((await examineStripe(account, {}, `${APP_URL}/hooks?token=other`)).hasFailure).toBe(
-      true,
-    );
-  });
-
   test.each([
     ['sk_test_canaryKey', 'warning'],
     ['sk_live_canaryKey', 'failure'],

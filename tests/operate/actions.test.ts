@@ -6,7 +6,6 @@ import {
   type Difference,
   findActions,
   findEvents,
-  findIssues,
   type Operator,
   openContext,
   type PerformOptions,
@@ -52,7 +51,6 @@ const link = (teamId: ApplicationId, linkTo: string, expected: string | null = n
   actOn({ action: 'link', subject: team(teamId), linkTo, expectedCustomerId: expected }, { note });
 const unlink = (teamId: ApplicationId, expectedCustomerId = 'cus_1') =>
   actOn({ action: 'unlink', subject: team(teamId), expectedCustomerId });
-const replay = (subject: Subject) => actOn({ action: 'replay', subject });
 const team = (id: ApplicationId): Subject => ({ kind: 'team', id: String(id) });
 
 /** Parks the event of a payment. */
@@ -139,24 +137,6 @@ test('does not wait for a team that another transaction holds', async () => {
     isDone: false,
     result: { code: 'failed', error: 'DATABASE_BUSY' },
   });
-});
-
-test('unlinks a team, which loses its plan until it is linked again', async () => {
-  const teamId = await newTeam('Acme', 'cus_1');
-  await park('cus_1');
-  expect((await unlink(teamId))?.result).toEqual({
-    code: 'unlinked',
-    teamId,
-    customerId: 'cus_1',
-  });
-  expect(await readTeam(context, teamId)).toMatchObject({
-    customerId: null,
-    plan: { subscriptionStatus: null, providerSubscriptionId: null },
-  });
-  const again = await unlink(teamId);
-  expect(again).toMatchObject({ isDone: false, result: { code: 'not-linked' } });
-  await link(teamId, 'cus_1');
-  expect(await planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
 });
 
 test('a trigger that skips the change of the customer leaves no change in the history', async () => {
@@ -274,92 +254,6 @@ test("what fails doesn't stop the others, and what doesn't apply says so", async
   expect((await findActions(context, { callId: 'x' }).page()).actions).toEqual([]);
 });
 
-test('acts on many in batches', async () => {
-  const { database } = context;
-  let running = 0;
-  let most = 0;
-  const transaction: typeof database.transaction = async (work, options) => {
-    running += 1;
-    most = Math.max(most, running);
-    try {
-      return await database.transaction(work, options);
-    } finally {
-      running -= 1;
-    }
-  };
-  const requests = Array.from({ length: 35 }, (_, index) => {
-    const subject = { kind: 'customer', id: `cus_${index}` } as const;
-    return { action: 'dismiss', subject, expectedDismissalId: null } as const;
-  });
-  const counted = { ...context, database: { ...database, transaction } };
-  const { results } = await perform(counted, operator, requests);
-  expect(results.map(({ subject }) => subject)).toEqual(
-    requests.map(({ subject: { id } }) => `customer:${id}`),
-  );
-  expect(most).toBe(10);
-});
-
-test('replays the parked events of a customer, or one event', async () => {
-  await park('cus_1');
-  const waiting = await replay({ kind: 'customer', id: 'cus_1' });
-  expect(waiting).toMatchObject({ isDone: false, result: { outcomes: { parked: 1 } } });
-  const teamId = await newTeam('Acme', 'cus_1');
-  const [{ position } = { position: 0 }] = await query<{ position: number }>(
-    'select position from instep.events',
-  );
-  const replayed = await replay({ kind: 'event', id: String(position) });
-  expect(replayed).toMatchObject({ isDone: true, result: { outcomes: { applied: 1 } } });
-  expect(await planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
-  const gone = await replay({ kind: 'event', id: String(position + 1_000) });
-  expect(gone).toMatchObject({ isDone: false, result: { code: 'no-such-event' } });
-});
-
-test('dismisses a customer that waits, and restores only what nobody has dismissed again', async () => {
-  await park('cus_1');
-  const subject = { kind: 'customer', id: 'cus_1' } as const;
-  const dismiss = (expectedDismissalId: number | null) =>
-    actOn({ action: 'dismiss', subject, expectedDismissalId });
-  const dismissed = await dismiss(null);
-  expect(dismissed?.result).toEqual({ code: 'dismissed' });
-  const issues = async () => (await findIssues(context).first()).issues;
-  expect(await issues()).toEqual([]);
-  const [first] = (await findActions(context).page()).actions;
-  expect(await dismiss(null)).toMatchObject({
-    isDone: false,
-    result: { code: 'dismissed-again' },
-  });
-  await dismiss(first?.id ?? null);
-  const restore = { action: 'restore', subject, expectedDismissalId: null } as const;
-  const refused = await actOn(first?.reverse ?? restore);
-  expect(refused).toMatchObject({ isDone: false, result: { code: 'dismissed-again' } });
-  const [, second] = (await findActions(context).page()).actions;
-  const restored = await actOn(second?.reverse ?? restore);
-  expect(restored?.result).toEqual({ code: 'restored' });
-  expect(await issues()).toMatchObject([{ subject }]);
-});
-
-test('compares a team with Stripe and repairs it', async () => {
-  const teamId = await newTeam('Acme', 'cus_1');
-  const fields = { customerId: 'cus_1', subscriptionId: 'sub_1', productId: 'prod_pro' };
-  await account.happen({ ...fields, createdSeconds: secondsAgo(600) });
-  const compare = { action: 'compare', subject: team(teamId) } as const;
-  expect((await actOn(compare))?.result).toEqual({ code: 'in-sync' });
-  const canceled = { ...fields, status: 'canceled', createdSeconds: secondsAgo(60) };
-  await account.happen(canceled, 'missed');
-  expect((await actOn(compare))?.result).toMatchObject({
-    code: 'out-of-sync',
-    cause: 'missed event',
-    is: { subscriptionStatus: 'active' },
-    shouldBe: { subscriptionStatus: 'canceled' },
-  });
-  expect(await planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
-  expect(await actOn({ action: 'repair', subject: team(teamId) })).toMatchObject({
-    isDone: true,
-    result: { code: 'repaired' },
-  });
-  expect(await planOf(teamId)).toMatchObject({ subscriptionStatus: 'canceled' });
-});
-
 test('reconciles all teams, and records repairs but no dry run', async () => {
   const teamId = await newTeam('Acme', 'cus_1');
   const fields = { customerId: 'cus_1', subscriptionId: 'sub_1', productId: 'prod_pro' };
@@ -444,10 +338,4 @@ test('records who removed a consumer of changes, or passed a change to it again'
     { ...by, action: 'replay-change', isDone: true, result: { changeId: 7 } },
     { ...by, action: 'replay-change', isDone: false, result: { error: 'CHANGE_UNKNOWN' } },
   ]);
-});
-
-test('a subscription without events of unknown order needs no decision', async () => {
-  const subject = { kind: 'subscription', id: 'sub_1' } as const;
-  const compared = await actOn({ action: 'compare', subject });
-  expect(compared).toMatchObject({ isDone: true, result: { code: 'order-known' } });
 });

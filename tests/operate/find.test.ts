@@ -8,9 +8,6 @@ import {
   openContext,
   readReconciliation,
   readTeam,
-  readTimeline,
-  redactedBody,
-  subscriptionOf,
 } from 'instep/operate';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { collect } from '../support/collect.ts';
@@ -92,19 +89,6 @@ test('reads events newest first, and exports them in either order', async () => 
   expect(oldestFirst.map(({ eventId }) => eventId)).toEqual(['evt_1', 'evt_2']);
 });
 
-test("reads a team's timeline", async () => {
-  const timeline = await readTimeline(context, { teamId: acme });
-  expect(timeline).toMatchObject({
-    items: [
-      { kind: 'event', event: { eventId: 'evt_2' }, plans: { before: { planName: 'Pro' } } },
-      { kind: 'event', event: { eventId: 'evt_1' }, plans: { after: { planName: 'Pro' } } },
-    ],
-    next: null,
-  });
-  expect(await readTimeline(context, { teamId: other })).toMatchObject({ items: [] });
-  expect(await readTimeline(context, { teamId: 'nobody' })).toBeNull();
-});
-
 test('explains why a team has no plan, by the subscription that decides it', async () => {
   const explained = await explainTeam(context, acme);
   expect(explained).toMatchObject({
@@ -117,18 +101,6 @@ test('explains why a team has no plan, by the subscription that decides it', asy
   expect(explained?.timeline.items).toHaveLength(2);
   expect((await explainTeam(context, other))?.status).toEqual({ kind: 'unlinked' });
   expect(await explainTeam(context, 'no such id')).toBeNull();
-});
-
-test('reads what an event says', async () => {
-  const [event] = await eventsNamed(context, 'evt_2');
-  if (event === undefined) throw new RangeError('evt_2 is in the log');
-  expect(subscriptionOf(event)?.status).toBe('canceled');
-  const modeOf = async (body: string) =>
-    (await explainEvent(context, { ...event, body: Buffer.from(body) })).mode;
-  expect(await modeOf('{"livemode":true}')).toBe('live');
-  expect(await modeOf('{')).toBeNull();
-  const personal = { ...event, body: Buffer.from('{"customer_email":"ada@example.com"}') };
-  expect(Buffer.from(redactedBody(personal, 'key')).toString()).not.toContain('ada@');
 });
 
 test('there is no reconciliation before the first one', async () => {

@@ -12,7 +12,7 @@ import { collect } from '../support/collect.ts';
 import { reportOtherPolicy, storePolicy } from '../support/internals/access.ts';
 import { performOne } from '../support/internals/operations.ts';
 import { addTeam } from '../support/internals/rows.ts';
-import { ambiguousEvents, eventBody, received } from '../support/stripe/events.ts';
+import { eventBody, received } from '../support/stripe/events.ts';
 import { openAccount } from '../support/stripe/reconciled-account.ts';
 
 const account = await openAccount();
@@ -90,42 +90,6 @@ test('parked events are a notice at first, and a warning after ten minutes', asy
       team: null,
     },
     { subject: { kind: 'customer', id: 'cus_2' }, sinceMs },
-  ]);
-});
-
-/** Parks an event whose metadata names a team. */
-async function parkNaming(customerId: string, text: string, origin = {}): Promise<void> {
-  const event = JSON.parse(eventBody({ customerId, subscriptionId: `sub_${customerId}` }));
-  event.data.object.metadata = { teamId: text };
-  await account.ingest([received(JSON.stringify({ ...event, ...origin }), Date.now())]);
-}
-
-test('the team that the metadata names is suggested', async () => {
-  const taken = await addTeam(query, { name: 'Taken', customerId: 'cus_first' });
-  const free = await addTeam(query, { name: 'Free', customerId: null });
-  await parkNaming('cus_free', String(free));
-  await parkNaming('cus_mode', String(free), { livemode: true });
-  await parkNaming('cus_account', String(free), { account: 'acct_other' });
-  await parkNaming('cus_odd', "1; drop table teams -- '");
-  await parkNaming('cus_taken', String(taken));
-  await deliver({ customerId: 'cus_silent' });
-  const { issues } = await findIssues(context, 'parked-events').first();
-  const remedies = ['link', 'replay', 'dismiss'];
-  expect(issues).toMatchObject([
-    { customerId: 'cus_account', remedies, evidence: { suggestedTeam: null } },
-    {
-      customerId: 'cus_free',
-      remedies,
-      evidence: { suggestedTeam: { id: free, customerId: null } },
-    },
-    { customerId: 'cus_mode', remedies, evidence: { suggestedTeam: null } },
-    { customerId: 'cus_odd', remedies, evidence: { suggestedTeam: null } },
-    { customerId: 'cus_silent', remedies, evidence: { suggestedTeam: null } },
-    {
-      customerId: 'cus_taken',
-      remedies,
-      evidence: { suggestedTeam: { id: taken, customerId: 'cus_first' } },
-    },
   ]);
 });
 
@@ -225,24 +189,6 @@ describe('a customer with a live subscription whose team is taken away', () => {
     await unlink(await arrange('canceled'));
     expect(await codes()).toEqual([]);
   });
-});
-
-test('unreadable events and unknown orders are issues', async () => {
-  await addTeam(query, { name: 'Acme', customerId: 'cus_1' });
-  await account.ingest(
-    ambiguousEvents({ customerId: 'cus_1', createdSeconds: secondsAgo(3_600) }, Date.now()),
-  );
-  const odd = { ...JSON.parse(eventBody()), id: 'evt_odd', data: { object: { status: 7 } } };
-  await account.ingest([received(JSON.stringify(odd), Date.now())]);
-  expect(await codes()).toEqual(['unreadable-event', 'unknown-order']);
-  expect((await findIssues(context).first()).issues).toMatchObject([
-    {
-      code: 'unreadable-event',
-      subject: { kind: 'event' },
-      evidence: { event: { eventId: 'evt_odd' }, reason: { code: 'unreadable' } },
-    },
-    { code: 'unknown-order', subject: { kind: 'subscription' }, team: { name: 'Acme' } },
-  ]);
 });
 
 test.each([
