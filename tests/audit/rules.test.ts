@@ -137,10 +137,10 @@ async function openSubscriptions(rows: string) {
 test('of several rows of a customer, each is about the subscription that it names', async () => {
   const app = await openSubscriptions(`
     ('cus_right', 'sub_former', 'prod_pro', 'canceled'), ('cus_right', 'sub_trial', 'prod_pro', 'trialing'),
-    ('cus_right', 'sub_now', 'prod_team', 'active'),
     ('cus_ended', 'sub_over', 'prod_pro', 'active'), ('cus_ended', 'sub_live', 'prod_pro', 'active'),
     ('cus_plan', 'sub_team', 'prod_pro', 'active'), ('cus_plan', 'sub_pro', 'prod_pro', 'active'),
-    ('cus_missing', 'sub_a', 'prod_pro', 'canceled'), ('cus_missing', 'sub_b', 'prod_pro', 'canceled')`);
+    ('cus_missing', 'sub_a', 'prod_pro', 'canceled'), ('cus_missing', 'sub_b', 'prod_pro', 'canceled'),
+    ('cus_right', 'sub_now', 'prod_team', 'active')`);
   const subscribe = (customer: string, subscriptionId: string, status: string, plan = 'pro') =>
     app.subscribe(customer, { subscriptionId, status, productId: `prod_${plan}` });
   subscribe('cus_right', 'sub_former', 'canceled');
