@@ -115,9 +115,9 @@ export class SimulatedApi {
     return pageOf('customer', customers, {}, cursor);
   };
 
-  readonly isCustomerDeleted: StripeApi['isCustomerDeleted'] = async () => {
+  readonly retrieveCustomer: StripeApi['retrieveCustomer'] = async () => {
     this.#check();
-    return false;
+    return null;
   };
 
   #check(): void {

@@ -256,3 +256,52 @@ describe('a plan without a subscription', () => {
     expect((await pages.get(`/teams/${teamId}`)).html).not.toContain('plan of team:');
   });
 });
+
+describe('whom a customer stands for', () => {
+  const person = (name: string) => ({ name, email: 'ada@example.com' });
+
+  test('is what Stripe says when the page is opened, asked once and never stored', async () => {
+    const { teamId, read } = await arrange();
+    const customerId = `cus_${count}`;
+    account.customers.set({ id: customerId, ...person('Ada Lovelace') });
+    account.calls.length = 0;
+    const shown = [await read(), await read()];
+    expect(shown.every((text) => text.includes('Ada Lovelace, ada@example.com'))).toBe(true);
+    expect(account.calls).toEqual([`/v1/customers/${customerId}`]);
+    const rows = await database.query(
+      'select row_to_json(teams)::text as row from teams where id = $1',
+      [teamId],
+    );
+    expect(JSON.stringify(rows)).not.toContain('ada@example.com');
+  });
+
+  test('is not said to a viewer', async () => {
+    const { teamId } = await arrange();
+    account.customers.set({ id: `cus_${count}`, ...person('Ada Lovelace') });
+    const user = { name: 'grace', role: 'viewer' } as const;
+    const { text } = await (await openConsole(database, { apiBase, user })).get(`/teams/${teamId}`);
+    expect(text).toContain(`cus_${count}`);
+    expect(text).not.toContain('Ada');
+  });
+
+  test('is missing where Stripe does not answer, and the rest of the page is there', async () => {
+    const { teamId, read } = await arrange();
+    account.fault = () => ({ status: 500, retryAfterSeconds: 0 });
+    expect(await read()).toContain(`Team ${teamId}`);
+    account.fault = undefined;
+  });
+
+  test('is said of those who wait for a team, the one that names this team first', async () => {
+    const teamId = await addTeam(database.query, { name: 'New', customerId: null });
+    const waiting = ['cus_a_waits', 'cus_z_waits'];
+    for (const customerId of waiting) {
+      account.customers.set({ id: customerId, ...person(`Owner of ${customerId}`) });
+      const event = JSON.parse(eventBody({ customerId, subscriptionId: `sub_${customerId}` }));
+      if (customerId === 'cus_z_waits') event.data.object.metadata = { teamId: String(teamId) };
+      await ingest([received(JSON.stringify(event), Date.now())]);
+    }
+    const { text } = await pages.get(`/teams/${teamId}`);
+    expect(text.indexOf('Owner of cus_z_waits')).toBeGreaterThan(0);
+    expect(text.indexOf('Owner of cus_z_waits')).toBeLessThan(text.indexOf('Owner of cus_a_waits'));
+  });
+});

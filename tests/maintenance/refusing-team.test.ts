@@ -123,7 +123,7 @@ describe.each(['U0001', '55000', '42501', 'P0001'])('a trigger that raises %s', 
         api: {
           listSubscriptions: async () => page(listed),
           listCustomers: async () => page([]),
-          isCustomerDeleted: async () => false,
+          retrieveCustomer: async () => null,
         },
         nameOf: async () => null,
         planSelection: 'newest',

@@ -179,7 +179,7 @@ describe.each(postgresServers)('$name', (server) => {
         api: {
           listSubscriptions: async () => page(listed),
           listCustomers: async () => page([]),
-          isCustomerDeleted: async () => false,
+          retrieveCustomer: async () => null,
         },
         nameOf: async () => null,
         planSelection: 'newest',

@@ -159,4 +159,5 @@ export {
 export { type CsvValue, csvLine } from './runtime/csv.ts';
 export type { PageEnds, PageStart } from './runtime/pages.ts';
 export type { LostPlan, NamedTeam } from './teams/named-teams.ts';
+export { type Person, readPeople } from './teams/people.ts';
 export { parseSubject, type Subject, subjectText } from './teams/subject.ts';

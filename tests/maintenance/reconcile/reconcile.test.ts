@@ -42,7 +42,7 @@ function reconcileWith(
       api: {
         listSubscriptions,
         listCustomers: async () => page([]),
-        isCustomerDeleted: async () => false,
+        retrieveCustomer: async () => null,
       },
       nameOf: async () => null,
       planSelection: 'newest',

@@ -1,6 +1,7 @@
 import { createLogger } from 'instep';
 import { toNodeListener } from 'instep-console';
 import { createPages, type PagesOptions } from 'instep-console/src/pages.tsx';
+import type { ConsoleUser } from 'instep-operate';
 import { atEndOfFile } from '../end-of-file.ts';
 import type { Database } from '../internals/database.ts';
 import { createContext, listenForOperators } from '../internals/operations.ts';
@@ -36,9 +37,9 @@ export type ConsoleService = {
 /** The console of a database over HTTP, until the end of the test file. */
 export async function openConsole(
   database: Database,
-  given: { readonly apiBase?: string } & Partial<PagesOptions> = {},
+  given: { readonly apiBase?: string; readonly user?: ConsoleUser } & Partial<PagesOptions> = {},
 ): Promise<ConsoleService> {
-  const { apiBase = 'http://127.0.0.1:9', ...options } = given;
+  const { apiBase = 'http://127.0.0.1:9', user, ...options } = given;
   const logger = createLogger('silent');
   const context = createContext({
     database,
@@ -48,12 +49,13 @@ export async function openConsole(
     now: Date.now,
     close: async () => undefined,
   });
-  const app = createPages({ ...context, access: { kind: 'local' }, basePath: '', ...options });
+  const access = { kind: user === undefined ? 'local' : 'application' } as const;
+  const app = createPages({ ...context, access, basePath: '', ...options });
   const host = '127.0.0.1';
   const listener = await listenForOperators({ host, port: 0, logger, checkToken: null });
   listener.show({
     metrics: null,
-    pages: toNodeListener(async (request) => await app.fetch(request)),
+    pages: toNodeListener(async (request) => await app.fetch(request, { user })),
     syncApis: new Map(),
   });
   atEndOfFile(() => app.close());

@@ -11,7 +11,7 @@ export const REFUSING_API: StripeApi = {
   retrieveCheckoutSession: refuse,
   listEvents: refuse,
   listSubscriptions: refuse,
-  isCustomerDeleted: refuse,
+  retrieveCustomer: refuse,
   listCustomers: refuse,
 };
 

@@ -1,3 +1,4 @@
+import type { Person } from 'instep-operate';
 import { currentRequest } from '../request-context.ts';
 import { MAX_TOOLTIP_LENGTH, UntrustedText } from './text.tsx';
 
@@ -51,6 +52,15 @@ export function stripeUrl(id: string | null): string | null {
   const path = PATHS[prefix];
   const mode = currentRequest().mode === 'live' ? '' : '/test';
   return path === undefined ? null : `https://dashboard.stripe.com${mode}/${path}/${id}`;
+}
+
+type PersonTextProps = { readonly person: Person | undefined };
+
+/** Whom a customer stands for, as Stripe says. */
+export function PersonText({ person }: PersonTextProps) {
+  const parts = [person?.name ?? [], person?.email ?? []].flat();
+  if (parts.length === 0) return null;
+  return <UntrustedText text={parts.join(', ')} maxLength={200} />;
 }
 
 /** A whole id with a link to Stripe's dashboard. */

@@ -1,13 +1,14 @@
 import {
   DELETED_TYPE,
   type EventRow,
+  type Person,
   type Reason,
   type ReasonPart,
   reasonParts,
   SNAPSHOT_TYPE,
   type Subject,
 } from 'instep-operate';
-import { IdLink, StripeId } from '../components/id.tsx';
+import { IdLink, PersonText, StripeId } from '../components/id.tsx';
 import { isVisible, UntrustedText } from '../components/text.tsx';
 import { urlWith } from '../query-parameters.ts';
 
@@ -66,10 +67,16 @@ export function CustomerLink({ customerId }: { readonly customerId: string }) {
   return <IdLink href={eventsOf('customer', customerId)} id={customerId} />;
 }
 
-export function CustomerFact({ customerId }: { readonly customerId: string | null }) {
+type CustomerFactProps = {
+  readonly customerId: string | null;
+  /** Whom the customer stands for, as Stripe says now. */
+  readonly person?: Person | undefined;
+};
+
+export function CustomerFact({ customerId, person }: CustomerFactProps) {
   return (
     <>
-      <StripeId text={customerId} />{' '}
+      <StripeId text={customerId} /> <PersonText person={person} />{' '}
       {customerId && (
         <a class="whole" href={eventsOf('customer', customerId)}>
           All events

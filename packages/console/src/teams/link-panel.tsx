@@ -5,11 +5,12 @@ import {
   type NamedTeam,
   type OpenIssue,
   type OperateContext,
+  type Person,
   readProductNames,
 } from 'instep-operate';
 import { LinkForm, ROW_FIELDS, SingleForm } from '../actions/action-form.tsx';
 import { type ProductNames, productsOf, Why } from '../attention/issue-text.tsx';
-import { StripeId } from '../components/id.tsx';
+import { PersonText, StripeId } from '../components/id.tsx';
 import { Panel } from '../components/panels.tsx';
 import { Table } from '../components/table.tsx';
 import { OptionalText, Time, UntrustedText } from '../components/text.tsx';
@@ -17,21 +18,40 @@ import { issuesUrl } from '../links/issue-links.ts';
 import { teamUrl } from '../links/subject-links.tsx';
 import { canAct } from '../request-context.ts';
 
-/** Customers that have no team, the most severe first, and the names of their products. */
+/** Customers that have no team: those whose metadata names this one first, then the most severe. */
 export type WaitingCustomers = {
   readonly issues: readonly OpenIssue[];
+  /** Of their products. */
   readonly names: ProductNames;
+  /** Whom they stand for. */
+  readonly people: ReadonlyMap<string, Person>;
 };
 
 const MAX_OFFERED = 10;
 
-/** Reads the first customers that wait for a team. */
-export async function readWaitingCustomers(context: OperateContext): Promise<WaitingCustomers> {
+/** Finds whom customers stand for. */
+export type ReadPeople = (customerIds: readonly string[]) => Promise<WaitingCustomers['people']>;
+
+/** Reads the first customers that wait for a team, for this one. */
+export async function readWaitingCustomers(
+  context: OperateContext,
+  { id }: NamedTeam,
+  readPeople: ReadPeople,
+): Promise<WaitingCustomers> {
   const codes = ['parked-events', 'customer-without-team'] as const;
   const found = codes.map((code) => findIssues(context, code).first(MAX_OFFERED));
   const issues = (await Promise.all(found)).flatMap((first) => first.issues);
-  const waiting = issues.filter(({ team }) => team === null).slice(0, MAX_OFFERED);
-  return { issues: waiting, names: await readProductNames(context, productsOf(waiting)) };
+  const namesIt = (issue: OpenIssue) =>
+    'suggestedTeam' in issue.evidence && issue.evidence.suggestedTeam?.id === id;
+  const waiting = issues
+    .filter(({ team }) => team === null)
+    .toSorted((a, b) => Number(namesIt(b)) - Number(namesIt(a)))
+    .slice(0, MAX_OFFERED);
+  const [names, people] = await Promise.all([
+    readProductNames(context, productsOf(waiting)),
+    readPeople(waiting.flatMap(({ customerId }) => customerId ?? [])),
+  ]);
+  return { issues: waiting, names, people };
 }
 
 /** The customer that was entered and could not be linked, and why. */
@@ -62,9 +82,10 @@ export function LinkPanel({ team, waiting, failure }: LinkPanelProps) {
         <>
           <Table
             label="Customers that wait for a team"
-            columns={['Customer', 'Since', { name: 'Why', class: 'wide' }, 'Link']}
+            columns={['Customer', 'Who', 'Since', { name: 'Why', class: 'wide' }, 'Link']}
             rows={waiting.issues.map((issue) => [
               <StripeId text={issue.customerId} />,
+              <PersonText person={waiting.people.get(issue.customerId ?? '')} />,
               <Time ms={issue.sinceMs} format="age" />,
               <Why issue={issue} names={waiting.names} />,
               <SingleForm {...formOf(team)} action="link" kind="main">

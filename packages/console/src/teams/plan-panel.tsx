@@ -29,7 +29,7 @@ export function PlanPanel({ team, plans, failure }: PlanPanelProps) {
   const form = { back: teamUrl(team.id), subject, action: 'set-plan' } as const;
   const { value = '', error, isUnknown = false } = failure ?? {};
   return (
-    <Panel title="Plan without a subscription" id="plan">
+    <Panel title="Plan without a subscription" id="give-plan">
       <details open={failure !== null}>
         <summary>
           {planName === null ? 'Give a plan' : 'Give another plan, or take it away'}

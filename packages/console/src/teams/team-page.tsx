@@ -3,7 +3,9 @@ import {
   type ExplainedTeam,
   explainTeam,
   type OperateContext,
+  type Person,
   type RecordedAction,
+  readPeople,
   readPlanNames,
   readProductNames,
   readTimeline,
@@ -20,11 +22,13 @@ import { teamName, teamUrl } from '../links/subject-links.tsx';
 import { Page } from '../page.tsx';
 import { notFound } from '../problems.tsx';
 import { queryText } from '../query-parameters.ts';
+import { type ConsoleEnv, canAct } from '../request-context.ts';
 import {
   CustomerPanel,
   DismissalNotice,
   type LinkFailure,
   LinkPanel,
+  type ReadPeople,
   readWaitingCustomers,
   type WaitingCustomers,
 } from './link-panel.tsx';
@@ -33,8 +37,10 @@ import { TeamStatusPanel } from './team-status-panel.tsx';
 import { PAGE_ITEMS, TimelinePanel, type TimelineProps } from './timeline.tsx';
 
 /** `/teams/:id`: why a team has its plan or none, its history, and a comparison with Stripe. */
-export function teamPage(options: OperateContext): Hono {
-  return new Hono().get('/:id', async ({ req, render }) => {
+export function teamPage(options: OperateContext): Hono<ConsoleEnv> {
+  return new Hono<ConsoleEnv>().get('/:id', async ({ req, render, var: who }) => {
+    // Names and addresses are personal data.
+    const peopleOf: ReadPeople = (ids) => readPeople(options, canAct(who) ? ids : []);
     const teamId = queryText(req.param('id'));
     const explained = (await explainTeam(options, teamId, { limit: PAGE_ITEMS })) ?? noTeam();
     const { team, issue } = explained;
@@ -44,14 +50,18 @@ export function teamPage(options: OperateContext): Hono {
     const acted = await actionsOf(options, req.query('done'));
     const isLinkable = team.customerId === null || issue?.code === 'unknown-customer';
     const productIds = explained.subscriptions.flatMap((one) => one.subscription.productId ?? []);
-    const names = await readProductNames(options, productIds);
-    const waiting = isLinkable ? await readWaitingCustomers(options) : null;
     const isPaid = Boolean(team.plan.providerSubscriptionId);
-    const plans = isPaid ? null : await readPlanNames(options);
+    const [names, waiting, plans, people] = await Promise.all([
+      readProductNames(options, productIds),
+      isLinkable ? readWaitingCustomers(options, team, peopleOf) : null,
+      isPaid ? null : readPlanNames(options),
+      peopleOf(team.customerId === null ? [] : [team.customerId]),
+    ]);
+    const person = people.get(team.customerId ?? '');
     const entered = readTexts(new URL(req.url).searchParams).get(`team:${team.id}`) ?? '';
     return render(
       <TeamPage
-        {...{ explained, names, waiting, plans, entered, acted }}
+        {...{ explained, person, names, waiting, plans, entered, acted }}
         {...{ timeline, before }}
       />,
     );
@@ -64,6 +74,8 @@ function noTeam(): never {
 
 type TeamPageProps = {
   readonly explained: ExplainedTeam;
+  /** Whom its customer stands for. */
+  readonly person: Person | undefined;
   /** Of the products of its subscriptions. */
   readonly names: ProductNames;
   /** `null` unless the team needs a customer. */
@@ -75,7 +87,7 @@ type TeamPageProps = {
   readonly acted: readonly RecordedAction[];
 } & Omit<TimelineProps, 'team'>;
 
-function TeamPage({ explained, names, waiting, plans, ...props }: TeamPageProps) {
+function TeamPage({ explained, person, names, waiting, plans, ...props }: TeamPageProps) {
   const { entered, acted, ...shown } = props;
   const { team, subscriptions, dismissal } = explained;
   const { id, customerId } = team;
@@ -93,7 +105,7 @@ function TeamPage({ explained, names, waiting, plans, ...props }: TeamPageProps)
     >
       <ActionSummary actions={acted} back={teamUrl(id)} />
       {dismissal !== null && <DismissalNotice team={team} dismissal={dismissal} />}
-      <TeamStatusPanel explained={explained} isLinkable={waiting !== null} />
+      <TeamStatusPanel {...{ explained, person }} isLinkable={waiting !== null} />
       {waiting !== null && <LinkPanel {...{ team, waiting, failure }} />}
       <TimelinePanel team={team} {...shown} />
       {subscriptions.length > 0 && (

@@ -1,4 +1,4 @@
-import type { ExplainedTeam, NamedTeam, TeamStatus } from 'instep-operate';
+import type { ExplainedTeam, NamedTeam, Person, TeamStatus } from 'instep-operate';
 import { SingleForm } from '../actions/action-form.tsx';
 import { causeText } from '../actions/words.ts';
 import { TONES } from '../attention/issue-table.tsx';
@@ -17,10 +17,12 @@ type TeamStatusPanelProps = {
   readonly explained: ExplainedTeam;
   /** Whether the team needs another customer first. */
   readonly isLinkable: boolean;
+  /** Whom its customer stands for. */
+  readonly person: Person | undefined;
 };
 
 /** Why a team has its plan or none, readable within ten seconds, and what to do about it. */
-export function TeamStatusPanel({ explained, isLinkable }: TeamStatusPanelProps) {
+export function TeamStatusPanel({ explained, isLinkable, person }: TeamStatusPanelProps) {
   const { team, issue, planSelection, notes, status, isCompared } = explained;
   const { word, tone } = BADGES[status.kind];
   const { is = null, shouldBe = null } = issue?.evidence ?? {};
@@ -57,7 +59,7 @@ export function TeamStatusPanel({ explained, isLinkable }: TeamStatusPanelProps)
         !isCompared && <p>Not compared with Stripe yet.</p>
       )}
       {team.customerId !== null && <Remedies explained={explained} isLinkable={isLinkable} />}
-      <Facts facts={factsOf(team)} />
+      <Facts facts={factsOf(team, person)} />
     </Panel>
   );
 }
@@ -73,7 +75,7 @@ const BADGES = {
 } as const satisfies Record<TeamStatus['kind'], { readonly word: string; readonly tone: Tone }>;
 
 /** Compares the team with Stripe. A difference is shown before it is repaired, or hidden. */
-function Remedies({ explained, isLinkable }: TeamStatusPanelProps) {
+function Remedies({ explained, isLinkable }: Omit<TeamStatusPanelProps, 'person'>) {
   const { team, issue, status, isCompared, dismissalId } = explained;
   const subject = { kind: 'team', id: String(team.id) } as const;
   const form = { back: teamUrl(team.id), subject } as const;
@@ -108,11 +110,14 @@ function Remedies({ explained, isLinkable }: TeamStatusPanelProps) {
   );
 }
 
-function factsOf({ customerId, plan, lostPlan, dueSinceMs }: NamedTeam): readonly Fact[] {
+function factsOf(
+  { customerId, plan, lostPlan, dueSinceMs }: NamedTeam,
+  person: Person | undefined,
+): readonly Fact[] {
   const { subscriptionStatus: status = null, planName = null } = plan;
   const { providerProductId: productId = null, providerSubscriptionId: id = null } = plan;
   return [
-    ['Customer', <CustomerFact customerId={customerId} />],
+    ['Customer', <CustomerFact {...{ customerId, person }} />],
     ['Status', <StatusBadge status={status} isDue={dueSinceMs !== null} />],
     [
       'Plan',

@@ -94,7 +94,7 @@ export function limitRate(api: StripeApi, query: Query): StripeApi {
     retrieveCheckoutSession: limited(api.retrieveCheckoutSession),
     listEvents: limited(api.listEvents),
     listSubscriptions: limited(api.listSubscriptions),
-    isCustomerDeleted: limited(api.isCustomerDeleted),
+    retrieveCustomer: limited(api.retrieveCustomer),
     listCustomers: limited(api.listCustomers),
   };
 }

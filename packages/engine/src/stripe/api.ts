@@ -100,19 +100,32 @@ export function createStripeApiWith(get: Get) {
       const customer = customerId === undefined ? [] : [['customer', customerId] as const];
       return list('/v1/subscriptions', from, [['status', 'all'], ...customer], signal);
     },
-    /** Whether a customer was deleted; `false` when Stripe knows no such customer, or the key lacks the permission. */
-    async isCustomerDeleted(id: string, signal?: AbortSignal): Promise<boolean> {
+    /** Whom a customer stands for; `null` when Stripe knows no such customer, or the key lacks the permission. */
+    async retrieveCustomer(id: string, signal?: AbortSignal): Promise<StripeCustomer | null> {
       try {
-        return (await retrieve('/v1/customers/{id}', id, signal))?.body.deleted === true;
+        const body = (await retrieve('/v1/customers/{id}', id, signal))?.body;
+        if (body === undefined) return null;
+        const { deleted, name, email } = body;
+        return { isDeleted: deleted === true, name: shortText(name), email: shortText(email) };
       } catch (error) {
-        if (error instanceof StripeApiFailed && (error.isForbidden || error.isRefused))
-          return false;
+        const isDenied = error instanceof StripeApiFailed && (error.isForbidden || error.isRefused);
+        if (isDenied) return null;
         throw error;
       }
     },
     listCustomers: (from: From, signal?: AbortSignal) => list('/v1/customers', from, [], signal),
   };
 }
+
+/** Never stored: a person can ask Stripe to forget it. */
+export type StripeCustomer = {
+  readonly isDeleted: boolean;
+  readonly name: string | null;
+  readonly email: string | null;
+};
+
+const shortText = (value: Json | undefined) =>
+  typeof value === 'string' && value !== '' ? value.slice(0, 300) : null;
 
 type Query = NonNullable<StripeRequest['query']>;
 

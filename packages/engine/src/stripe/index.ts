@@ -5,6 +5,7 @@ export {
   createStripeApiWith,
   getPage,
   type StripeApi,
+  type StripeCustomer,
   type StripePage,
   TYPES_QUERY,
 } from './api.ts';

@@ -141,7 +141,7 @@ const WITHOUT_STRIPE: StripeApi = {
   retrieveCheckoutSession: refuse,
   listEvents: refuse,
   listSubscriptions: refuse,
-  isCustomerDeleted: refuse,
+  retrieveCustomer: refuse,
   listCustomers: refuse,
 };
 

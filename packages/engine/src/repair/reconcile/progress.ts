@@ -16,7 +16,7 @@ export type ReconcileServices = {
   readonly database: Database;
   readonly ingest: Ingest;
   readonly settle: Settle;
-  readonly api: Pick<StripeApi, 'listSubscriptions' | 'listCustomers' | 'isCustomerDeleted'>;
+  readonly api: Pick<StripeApi, 'listSubscriptions' | 'listCustomers' | 'retrieveCustomer'>;
   readonly nameOf: NameOf;
   readonly planSelection: PlanSelection;
   readonly keepsPaused?: boolean;

@@ -101,7 +101,8 @@ export async function unknownAmong(
   const ended = new Set<string>();
   for (const { customerId, plan } of teams) {
     if (hasPlan(plan) || ended.has(customerId)) continue;
-    if (await api.isCustomerDeleted(customerId, signal)) ended.add(customerId);
+    const customer = await api.retrieveCustomer(customerId, signal);
+    if (customer?.isDeleted) ended.add(customerId);
   }
   const right = teams.filter(({ customerId, plan }) => ended.has(customerId) && !hasPlan(plan));
   await storeIssues(
