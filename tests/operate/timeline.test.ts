@@ -2,6 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import fc from 'fast-check';
 import {
   type ApplicationId,
+  eventsNamed,
+  explainEvent,
   explainTeam,
   type Operator,
   openContext,
@@ -178,6 +180,13 @@ test('events that waited changed nothing before the app linked their customer', 
   ]);
   const unchanged = waiting.map((eventId) => [eventId, null, null]);
   expect(steps).toEqual([[first, null, 'active'], ...unchanged.reverse()]);
+  const explained = await Promise.all(
+    [...waiting, first].map(async (eventId) => {
+      const [event] = await eventsNamed(context, eventId);
+      return event && (await explainEvent(context, event)).plans?.after?.subscriptionStatus;
+    }),
+  );
+  expect(explained).toEqual([undefined, undefined, undefined, 'active']);
 });
 
 const STEP = fc.oneof(

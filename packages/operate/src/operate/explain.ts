@@ -4,7 +4,10 @@
 import { type EventRow, readEvents } from 'instep-engine/log';
 import {
   type ApplicationId,
+  type ApplicationTables,
   onlyRow,
+  PLAN_CHANGE_COLUMNS,
+  type PlanChange,
   type Query,
   readStates,
   type StoredStates,
@@ -15,6 +18,7 @@ import {
   type EventSubscription,
   effectOf,
   isPlanOf,
+  isSamePlan,
   type PlanInRow,
   type PlanSelection,
   partOf,
@@ -24,7 +28,7 @@ import {
   teamPlan,
 } from 'instep-engine/rule';
 import { type EventOrigin, originOfBody } from 'instep-engine/stripe';
-import { type Explanation, explainLog, parseLog } from '../event-log/explain.ts';
+import { type Explanation, explainLog, type PlanStep, parseLog } from '../event-log/explain.ts';
 import { type Dismissal, readDismissalOf, readNewestDismissals } from '../issues/dismissals.ts';
 import { type NamedTeam, readNamedTeam, readNamedTeamsOf } from '../teams/named-teams.ts';
 import type { OperateContext } from './context.ts';
@@ -318,13 +322,39 @@ export async function explainEvent(
   const names = await readNames(query, log);
   const prunedBeforeMs = await readPrunedBefore(query);
   const explanation = explainLog(log, { planSelection, teams, names, prunedBeforeMs })(event);
+  const { reasons, plans: computed } = explanation;
+  // Only the outbox says whether the team had its customer's plan then.
+  const isChange = computed !== null && !isSamePlan(computed.before, computed.after);
+  const plans = isChange ? await readChangeBy(query, event, teams) : computed;
   const parsed = log.find((logged) => logged.event.key === event.key)?.parsed ?? null;
   const previous = around.findLast((one) => one.position < position)?.position ?? null;
   const next = around.find((one) => one.position > position)?.position ?? null;
   return {
-    ...{ ...explanation, parsed, previous, next, teams },
+    ...{ reasons, plans, parsed, previous, next, teams },
     mode: originOfBody(event.body).mode,
   };
+}
+
+const READ_CHANGE_BY = (tables: ApplicationTables) => `
+      select ${PLAN_CHANGE_COLUMNS(tables)}
+        from instep.plan_changes as change
+       where team_id = any ($1::text[])
+         and cause in ('event', 'snapshot')
+         and event_id is not distinct from $2
+         and event_created_at = (select created_at from instep.events where position = $3)
+       order by id desc
+       limit 1`;
+
+/** The change that an event made of its customer's teams; `null`: none, or it was pruned. */
+async function readChangeBy(
+  query: Query,
+  { eventId, position }: EventRow,
+  teams: readonly NamedTeam[],
+): Promise<PlanStep | null> {
+  const values = [teams.map(({ id }) => String(id)), eventId, position];
+  const statement = { name: 'read_change_by', text: READ_CHANGE_BY, values };
+  const [change] = await query<PlanChange>(statement);
+  return change === undefined ? null : { before: change.before, after: change.after };
 }
 
 async function readDismissalId(query: Query, subject: string): Promise<number | null> {
