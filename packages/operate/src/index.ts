@@ -145,6 +145,7 @@ export {
   type HealthReport,
   type Verdict,
 } from './operate/health.ts';
+export { type Person, readPeople } from './operate/people.ts';
 export { type Performed, type PerformedAction, perform, type Task } from './operate/perform.ts';
 export { readProductNames } from './operate/product-names.ts';
 export { type NamedToken, ROLES, type Role } from './operate/roles.ts';
@@ -159,5 +160,4 @@ export {
 export { type CsvValue, csvLine } from './runtime/csv.ts';
 export type { PageEnds, PageStart } from './runtime/pages.ts';
 export type { LostPlan, NamedTeam } from './teams/named-teams.ts';
-export { type Person, readPeople } from './teams/people.ts';
 export { parseSubject, type Subject, subjectText } from './teams/subject.ts';

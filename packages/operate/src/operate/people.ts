@@ -2,7 +2,7 @@
 
 import { BoundedCache, withDeadline } from 'instep-engine/runtime';
 import type { StripeCustomer } from 'instep-engine/stripe';
-import type { OperateContext } from '../operate/context.ts';
+import type { OperateContext } from './context.ts';
 
 /** The name and the address of a customer at Stripe; `null`: it has none. */
 export type Person = Pick<StripeCustomer, 'name' | 'email'>;
