@@ -2,7 +2,7 @@
 
 import { setFlagsFromString } from 'node:v8';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { WantedTables } from 'instep-engine/postgres';
+import type { Database, DatabaseServer, WantedTables } from 'instep-engine/postgres';
 import { counted } from 'instep-engine/runtime';
 import { Audit } from '../audit/audit.ts';
 import { type ColumnOption, FIELD_OF, findAuditedTable } from '../audit/audited-table.ts';
@@ -10,7 +10,7 @@ import { ConfigInvalid, readApiConfig } from '../config/config.ts';
 import { createCommand, positiveInteger } from './arguments.ts';
 import { type AuditFormat, printAudit } from './audit-result.ts';
 import { CommandFailed, print, printMessage, showProgress, stopSignal } from './output.ts';
-import { hasDatabase, onConnectionError, withServer } from './with-database.ts';
+import { hasDatabase, onDatabase, withServer } from './with-database.ts';
 
 type Plans = ReadonlyMap<string, readonly string[]>;
 
@@ -59,56 +59,50 @@ const DIFFERENCES_FOUND = 3;
 const NO_INDEX = 'has no index on the customer, so Instep would read all of it for each event';
 
 async function runAudit(options: Options): Promise<void> {
-  // Nearly all of what a page of Stripe's list takes is garbage at once, and V8 would wait until it is twice what is kept.
+  // Nearly all of what a page of Stripe's list takes is garbage at once, and V8 would let the heap grow fourfold first.
   if (!process.versions.bun) setFlagsFromString('--optimize-for-size');
   if (!(await hasDatabase())) {
     const remedy = "set it to the URL of your app's PostgreSQL";
     throw new ConfigInvalid([{ variable: 'DATABASE_URL', problem: 'is missing', remedy }]);
   }
   const stripeApi = readApiConfig(process.env);
+  const reading = { statementTimeoutMs: STATEMENT_TIMEOUT_MS, isReadOnly: true };
   const signal = stopSignal();
-  await withServer(async (server) => {
-    const database = server.open({
-      maxConnections: 1,
-      statementTimeoutMs: STATEMENT_TIMEOUT_MS,
-      isReadOnly: true,
-      onConnectionError,
+  await withServer((server) =>
+    onDatabase(server, (database) => auditOn(server, database), reading),
+  );
+
+  async function auditOn({ tables }: DatabaseServer, database: Database): Promise<void> {
+    const table = await findAuditedTable(database.query, wantedTables(tables, options));
+    const { name, columns, customers, rows, missingIndex } = table;
+    const isForPeople = !options.json && !options.csv;
+    const inRows = rows === customers ? '' : ` in ${counted(rows, 'row')}`;
+    const head = `Table ${name}: ${counted(customers, 'customer')}${inRows}`;
+    if (isForPeople) print(`${head} (${columns.join(', ')})`);
+    if (missingIndex !== null) printMessage(`${name} ${NO_INDEX}: ${missingIndex}`);
+    const startedAtMs = Date.now();
+    const listed = (count: number, share: number) => {
+      const bar = '█'.repeat(Math.round(share * 10)).padEnd(10, '░');
+      const seconds = Math.round((Date.now() - startedAtMs) / 1_000);
+      return `Stripe: ${counted(count, 'subscription')} ${bar} ${Math.round(share * 100)} %  ${seconds} s`;
+    };
+    const found = new Audit({
+      ...{ plans: new Map(), ...options, database, table, stripeApi, signal, now: Date.now },
+      limit: isForPeople && !options.list ? 0 : (options.limit ?? Number.POSITIVE_INFINITY),
+      // How long the list is can only be guessed before its end.
+      onListed: (count) => showProgress(listed(count, Math.min(count / customers, 0.99))),
+      onAsked: (count, of) =>
+        showProgress(`Stripe: asked for ${count} of ${counted(of, 'customer')} not in its list`),
     });
-    try {
-      const table = await findAuditedTable(database.query, wantedTables(server.tables, options));
-      const { name, columns, customers, rows, missingIndex } = table;
-      const isForPeople = !options.json && !options.csv;
-      const inRows = rows === customers ? '' : ` in ${counted(rows, 'row')}`;
-      const head = `Table ${name}: ${counted(customers, 'customer')}${inRows}`;
-      if (isForPeople) print(`${head} (${columns.join(', ')})`);
-      if (missingIndex !== null) printMessage(`${name} ${NO_INDEX}: ${missingIndex}`);
-      const startedAtMs = Date.now();
-      const listed = (count: number, share: number) => {
-        const bar = '█'.repeat(Math.round(share * 10)).padEnd(10, '░');
-        const seconds = Math.round((Date.now() - startedAtMs) / 1_000);
-        return `Stripe: ${counted(count, 'subscription')} ${bar} ${Math.round(share * 100)} %  ${seconds} s`;
-      };
-      const found = new Audit({
-        ...{ plans: new Map(), ...options, database, table, stripeApi, signal },
-        limit: isForPeople && !options.list ? 0 : (options.limit ?? Number.POSITIVE_INFINITY),
-        now: Date.now,
-        // How long the list is can only be guessed before its end.
-        onListed: (count) => showProgress(listed(count, Math.min(count / customers, 0.99))),
-        onAsked: (count, of) =>
-          showProgress(`Stripe: asked for ${count} of ${counted(of, 'customer')} not in its list`),
-      });
-      await found.run().finally(() => showProgress(''));
-      if (isForPeople) print(listed(found.subscriptions, 1));
-      await printAudit(found, table, options);
-      if (found.unreadable > 0) {
-        const problem = `${counted(found.unreadable, 'subscription')} could not be read`;
-        throw new CommandFailed('AUDIT_FAILED', `${problem}: upgrade Instep`);
-      }
-      if (found.counts.size > 0) process.exitCode = DIFFERENCES_FOUND;
-    } finally {
-      await database.close();
+    await found.run().finally(() => showProgress(''));
+    if (isForPeople) print(listed(found.subscriptions, 1));
+    await printAudit(found, table, options);
+    if (found.unreadable > 0) {
+      const problem = `${counted(found.unreadable, 'subscription')} could not be read`;
+      throw new CommandFailed('AUDIT_FAILED', `${problem}: upgrade Instep`);
     }
-  });
+    if (found.counts.size > 0) process.exitCode = DIFFERENCES_FOUND;
+  }
 }
 
 /** The declared tables, with what the options name. */

@@ -1,7 +1,7 @@
 // Connects commands to the configured database server. Those that act or search use `with-context.ts`.
 
 import { existsSync } from 'node:fs';
-import type { Database, DatabaseServer, PrepareOptions } from 'instep-engine/postgres';
+import type { Database, DatabaseServer, PoolOptions, PrepareOptions } from 'instep-engine/postgres';
 import { readDatabaseConfig } from '../config/config.ts';
 import { connectToServer, prepareDatabase } from '../database/connect.ts';
 import { importEmbeddedPostgres } from '../database/embedded-postgres.ts';
@@ -55,11 +55,13 @@ export function withDatabase<Result>(work: Work<Result>): Promise<Result> {
 export async function onDatabase<Result>(
   server: DatabaseServer,
   work: Work<Result>,
+  options: Partial<PoolOptions> = {},
 ): Promise<Result> {
   const database = server.open({
     maxConnections: MAX_CONNECTIONS,
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,
     onConnectionError,
+    ...options,
   });
   try {
     return await work(database, server);
