@@ -27,13 +27,3 @@ test('the checks are loaded into the page, which keeps its title', async () => {
   await page.locator('#panel-checks').waitFor();
   expect(await page.title()).toBe('Overview · Instep');
 });
-
-test('the chart has a name, a description and a table of its figures', async () => {
-  const page = await browser.newPage();
-  await page.goto(instep.url);
-  const panel = page.getByRole('region', { name: 'Events of the last day', exact: true });
-  const chart = panel.getByRole('img', { name: 'Events per 15 minutes' });
-  expect(await chart.locator('desc').textContent()).toMatch(/\d/);
-  await panel.getByText('In figures').click();
-  expect(await panel.getByRole('row').count()).toBeGreaterThan(1);
-});

@@ -233,7 +233,7 @@ describe('a parked customer', () => {
       ['one', 'link customer:cus_1'],
       ['link customer:cus_1', 'Acme'],
     ]);
-    expect(text).toMatch(new RegExp(`Team ${teamId}: no plan → canceled\\.`));
+    expect(text).toMatch(new RegExp(`Team ${teamId}: no plan yet → no plan \\(canceled\\)\\.`));
   });
 
   test('that is not selected is not linked, although its field is filled in', async () => {

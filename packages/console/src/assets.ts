@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { Hono } from 'hono';
-import { etag } from 'hono/etag';
 
 const SCRIPT = 'text/javascript; charset=utf-8';
 const htmx = createRequire(import.meta.url).resolve('htmx.org/dist/htmx.min.js');
@@ -60,14 +59,10 @@ const FOREVER = 'public, max-age=31536000, immutable';
 
 /** `GET /assets/…`: public files. */
 export function assetPages(): Hono {
-  return new Hono().use(etag()).get('/:name', (context, next) => {
+  return new Hono().get('/:name', (context, next) => {
     const asset = assets.get(context.req.param('name'));
     if (asset === undefined) return next();
-    const { body, contentType, version } = asset;
-    const isCurrent = context.req.query('v') === version;
-    return context.body(body, 200, {
-      'Content-Type': contentType,
-      'Cache-Control': isCurrent ? FOREVER : 'no-cache',
-    });
+    const { body, contentType } = asset;
+    return context.body(body, 200, { 'Content-Type': contentType, 'Cache-Control': FOREVER });
   });
 }

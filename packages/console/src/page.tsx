@@ -99,38 +99,35 @@ export function Page({ title, heading = title, area, children }: PageProps) {
 
 function Header({ area }: Pick<PageProps, 'area'>) {
   const { requester, nowMs } = currentRequest();
-  const isVisitor = requester.kind === 'visitor';
   return (
     <header class="bar" data-now-ms={nowMs}>
       <span class="brand">Instep</span>
-      {!isVisitor && (
-        <nav aria-label="Areas">
-          {AREAS.map(({ name, path }) => (
-            <a href={path} aria-current={name === area ? 'page' : undefined}>
-              {name}
-            </a>
-          ))}
-        </nav>
-      )}
-      {!isVisitor && (
-        <search aria-label="Console">
-          <form method="get" action="/search">
-            <input
-              id="search"
-              type="search"
-              name="q"
-              maxlength={300}
-              placeholder="Search"
-              aria-label="Search people, events, customers, subscriptions and teams"
-              aria-keyshortcuts="/"
-            />
-          </form>
-        </search>
-      )}
-      {!isVisitor && (
-        <p class="zones">
-          Times in <Zone />
-        </p>
+      {requester.kind !== 'visitor' && (
+        <>
+          <nav aria-label="Areas">
+            {AREAS.map(({ name, path }) => (
+              <a href={path} aria-current={name === area ? 'page' : undefined}>
+                {name}
+              </a>
+            ))}
+          </nav>
+          <search aria-label="Console">
+            <form method="get" action="/search">
+              <input
+                id="search"
+                type="search"
+                name="q"
+                maxlength={300}
+                placeholder="Search"
+                aria-label="Search people, events, customers, subscriptions and teams"
+                aria-keyshortcuts="/"
+              />
+            </form>
+          </search>
+          <p class="zones">
+            Times in <Zone />
+          </p>
+        </>
       )}
       {requester.kind === 'session' && (
         <PostForm action={LOGOUT_PATH} isForEveryone>

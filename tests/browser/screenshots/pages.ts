@@ -43,7 +43,6 @@ export const DOCS_SHOTS: readonly Shot[] = [
 export const SHOTS: readonly Shot[] = [
   ...DOCS_SHOTS,
   { name: 'login', of: 'guarded', path: '/' },
-  { name: 'overview-figures', path: '/', act: (page) => page.getByText('In figures').click() },
   {
     name: 'overview-outdated',
     path: '/',

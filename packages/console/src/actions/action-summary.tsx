@@ -1,5 +1,4 @@
 import {
-  type ActionChange,
   type ActionRequest,
   findActions,
   type OperateContext,
@@ -9,6 +8,7 @@ import {
 } from 'instep-operate';
 import { Badge, type Tone } from '../components/badges.tsx';
 import { Button } from '../components/form.tsx';
+import { shortPlan } from '../components/plan-step.tsx';
 import { capitalized, UntrustedText } from '../components/text.tsx';
 import { SubjectLink } from '../links/subject-links.tsx';
 import { queryText } from '../query-parameters.ts';
@@ -31,16 +31,9 @@ export function recordedText({ subject, result, changes }: RecordedAction): stri
   const after = new Map(changes.map((change) => [change.teamId, change.after]));
   const texts = [...after].map(([teamId, plan]) => {
     const former = before.get(teamId) ?? null;
-    return `Team ${teamId}: ${planText(former)} → ${planText(plan)}.`;
+    return `Team ${teamId}: ${shortPlan(former)} → ${shortPlan(plan)}.`;
   });
   return [resultText(parseSubject(subject)?.kind ?? null, result), ...texts].join(' ');
-}
-
-function planText(plan: ActionChange['after']): string {
-  if (plan === null) return 'no plan';
-  return [plan.planName, plan.subscriptionStatus]
-    .filter((one) => (one ?? null) !== null)
-    .join(', ');
 }
 
 /** What became of an action. */

@@ -38,14 +38,3 @@ document.addEventListener('visibilitychange', () => {
 document.addEventListener('htmx:beforeRequest', (event) => {
   if (document.hidden && event.detail.elt.closest(LIVE) !== null) event.preventDefault();
 });
-
-// Details stay open.
-let openIds = [];
-
-document.addEventListener('htmx:beforeSwap', ({ detail }) => {
-  openIds = [...detail.target.querySelectorAll('details[open][id]')].map(({ id }) => id);
-});
-
-document.addEventListener('htmx:afterSwap', () => {
-  for (const id of openIds) document.getElementById(id)?.setAttribute('open', '');
-});

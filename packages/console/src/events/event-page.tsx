@@ -1,4 +1,5 @@
 import { type Context, Hono } from 'hono';
+import { html } from 'hono/html';
 import {
   countText,
   durationText,
@@ -84,7 +85,7 @@ function EventPage({ event, explained, acted, body }: EventPageProps) {
   return (
     <Page
       title={`Event ${eventId ?? position}`}
-      heading={<EventHeading event={event} />}
+      heading={html`Event ${<UntrustedText text={eventId ?? `${position}`} maxLength={80} />}`}
       area="Events"
     >
       <ActionSummary {...{ actions: acted, back }} />
@@ -128,30 +129,14 @@ function EventPage({ event, explained, acted, body }: EventPageProps) {
         <details>
           <summary>All {countText(event.body.byteLength)} bytes</summary>
           <p class="quiet">
-            {canAct() ? (
-              <>
-                May contain personal data.{' '}
-                <a href={`${back}/body`} download>
-                  Download the original
-                </a>
-              </>
-            ) : (
-              'Only operators see personal data.'
-            )}
+            {canAct()
+              ? html`May contain personal data. <a href="${back}/body" download>Download the original</a>`
+              : 'Only operators see personal data.'}
           </p>
           {body !== null && <Payload body={body} />}
         </details>
       </Panel>
     </Page>
-  );
-}
-
-function EventHeading({ event: { eventId, position } }: { readonly event: EventRow }) {
-  if (eventId === null) return `Event ${position}`;
-  return (
-    <>
-      Event <UntrustedText text={eventId} maxLength={80} />
-    </>
   );
 }
 
@@ -164,14 +149,7 @@ function factsOf(event: EventRow, explained: ExplainedEvent): readonly Fact[] {
     ['Type', type],
     [
       'Team',
-      <>
-        {teams.map((team) => (
-          <div>
-            <TeamLink id={team.id} team={team} />
-          </div>
-        ))}
-        {teams.length === 0 && 'none now'}
-      </>,
+      teams.length === 0 ? 'none now' : teams.map((team) => <TeamLink id={team.id} team={team} />),
     ],
     ['Customer', <CustomerFact customerId={customerId} />],
     ['Subscription', <StripeId text={subscriptionId} />],

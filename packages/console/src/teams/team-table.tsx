@@ -2,7 +2,7 @@ import type { NamedTeam } from 'instep-operate';
 import { StatusBadge } from '../components/badges.tsx';
 import { Id } from '../components/id.tsx';
 import { Table } from '../components/table.tsx';
-import { OptionalText, Time, UntrustedText } from '../components/text.tsx';
+import { OptionalText, UntrustedText } from '../components/text.tsx';
 import { type TeamFields, teamName, teamsUrl, teamUrl } from '../links/subject-links.tsx';
 
 type TeamTableProps = {
@@ -11,16 +11,9 @@ type TeamTableProps = {
   readonly fields?: Partial<TeamFields>;
 };
 
+const COLUMNS = ['Team', { name: 'Id', class: 'end' }, 'Status', 'Plan', 'Customer'] as const;
+
 export function TeamTable({ teams, fields = {} }: TeamTableProps) {
-  const hasDue = teams.some(({ dueSinceMs }) => dueSinceMs !== null);
-  const columns = [
-    'Team',
-    { name: 'Id', class: 'end' as const },
-    'Status',
-    'Plan',
-    'Customer',
-    ...(hasDue ? ['Due since'] : []),
-  ];
   const rows = teams.map((team) => {
     const { id, plan, customerId, dueSinceMs } = team;
     return [
@@ -31,10 +24,9 @@ export function TeamTable({ teams, fields = {} }: TeamTableProps) {
       <StatusBadge status={plan.subscriptionStatus ?? null} isDue={dueSinceMs !== null} />,
       <PlanLink team={team} fields={fields} />,
       customerId === null ? '–' : <Id text={customerId} />,
-      ...(hasDue ? [dueSinceMs === null ? '–' : <Time ms={dueSinceMs} />] : []),
     ];
   });
-  return <Table label="Teams" columns={columns} rows={rows} />;
+  return <Table label="Teams" columns={COLUMNS} rows={rows} />;
 }
 
 type PlanLinkProps = { readonly team: NamedTeam; readonly fields: Partial<TeamFields> };
