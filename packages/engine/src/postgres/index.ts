@@ -51,9 +51,9 @@ export {
   type StoredStates,
 } from './statements/customers.ts';
 export { readEncryption } from './statements/encryption.ts';
-export { type FoundIssue, ISSUE_CAUSES, type IssueCause } from './statements/issues.ts';
+export type { IssueCause } from './statements/issues.ts';
 export type { LinkRefusal } from './statements/lock-teams.ts';
-export { PAID_WITHOUT_PLAN, readPaidWithoutPlan } from './statements/paid-without-plan.ts';
+export { PAID_WITHOUT_PLAN } from './statements/paid-without-plan.ts';
 export {
   MAX_PLAN_CHANGES,
   PLAN_CHANGE_COLUMNS,

@@ -55,7 +55,7 @@ export async function* searchLog(
  * The events with this id, oldest first. No index covers ids, so the log is searched backward until a range
  * has one.
  */
-export async function findEvents(query: Query, eventId: string): Promise<EventRow[]> {
+export async function readEventsWithId(query: Query, eventId: string): Promise<EventRow[]> {
   const read = await openSearch(query, { eventId }, WHOLE_LOG);
   const page = { order: 'newest first', limit: PAGE } as const;
   for await (const found of pagesOf<EventRow, number>((after) => read(after, page))) {

@@ -47,7 +47,7 @@ export async function eventsNamed(
   { database: { query } }: OperateContext,
   text: string,
 ): Promise<EventRow[]> {
-  if (!/^\d+$/.test(text)) return await log.findEvents(query, text);
+  if (!/^\d+$/.test(text)) return await log.readEventsWithId(query, text);
   const position = Number(text);
   const event = Number.isSafeInteger(position) ? await log.readEventAt(query, position) : null;
   return event === null ? [] : [event];

@@ -168,7 +168,7 @@ async function listTeams(
     name: 'list_teams',
     text: (tables) => {
       const ofPerson = email === undefined ? 'true' : `id = any (${teamIdsOfEmail(tables, '$7')})`;
-      return isBackwards ? listBefore(tables, ofPerson) : listAfter(tables, ofPerson);
+      return textOf(tables, { ofPerson, isBackwards });
     },
     values: email === undefined ? common : [...common, email],
   });
@@ -180,53 +180,39 @@ async function listTeams(
   return { found, examinedTo: rows[0]?.examinedTo ?? null };
 }
 
-const listAfter = (tables: ApplicationTables, ofPerson: string) => `
-      with examined as materialized (
-        select *
-          from ${tables.teams.rows} as teams
-         where ${isAfter(tables.teams.idType, '$2::text')}
-           and ${ofPerson}
-         order by id
-         limit ${EXAMINED}
-      ), found as (
-        select ${namedTeam(tables)}
-          from examined as teams ${JOIN_LOST_PLAN}
-         where ${isMatch(tables)}
-         order by id
-         limit $1
-      )
-      select case
-               when (select count(*) from examined) = ${EXAMINED}
-                 then (select id from examined order by id desc limit 1)
-             end as "examinedTo",
-             found.*
-        from (select) as once
-        left join found on true
-       order by found.id`;
+type TeamListText = { readonly ofPerson: string; readonly isBackwards: boolean };
 
-const listBefore = (tables: ApplicationTables, ofPerson: string) => `
+/** Backwards, all is the same in the other order, from `$2` on. */
+function textOf(tables: ApplicationTables, { ofPerson, isBackwards }: TeamListText): string {
+  const { rows, idType } = tables.teams;
+  const isBeyond = isBackwards
+    ? `id < (select ${idFrom(idType, '$2::text')})`
+    : isAfter(idType, '$2::text');
+  const [order, opposite] = isBackwards ? ['desc', 'asc'] : ['asc', 'desc'];
+  return `
       with examined as materialized (
         select *
-          from ${tables.teams.rows} as teams
-         where id < (select ${idFrom(tables.teams.idType, '$2::text')})
+          from ${rows} as teams
+         where ${isBeyond}
            and ${ofPerson}
-         order by id desc
+         order by id ${order}
          limit ${EXAMINED}
       ), found as (
         select ${namedTeam(tables)}
           from examined as teams ${JOIN_LOST_PLAN}
          where ${isMatch(tables)}
-         order by id desc
+         order by id ${order}
          limit $1
       )
       select case
                when (select count(*) from examined) = ${EXAMINED}
-                 then (select id from examined order by id limit 1)
+                 then (select id from examined order by id ${opposite} limit 1)
              end as "examinedTo",
              found.*
         from (select) as once
         left join found on true
-       order by found.id desc`;
+       order by found.id ${order}`;
+}
 
 /** The beginning of a UUID that is none of a word. */
 const MIN_UUID_PREFIX = 4;
