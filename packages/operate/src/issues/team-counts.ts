@@ -1,8 +1,9 @@
 // Counts the teams on request: by status, and those that are compared with Stripe. For health.ts, whose evidence
 // it is.
 
-import { type ApplicationTables, type Database, DatabaseBusy } from 'instep-engine/postgres';
+import type { ApplicationTables, Database } from 'instep-engine/postgres';
 import { STATUSES } from 'instep-engine/rule';
+import { readInTime } from '../runtime/read-in-time.ts';
 
 /** The number of teams. */
 export type TeamCounts = {
@@ -59,18 +60,12 @@ export async function countTeams({
 }): Promise<TeamCounts | null> {
   type Row = { status: string; teams: number; linked: number; compared: number };
   const statement = { name: 'count_teams', text: COUNT_TEAMS };
-  try {
-    const rows = await database.transaction((query) => query<Row>(statement), {
-      timeoutMs: TIMEOUT_MS,
-    });
-    const linked = rows.reduce((sum, row) => sum + row.linked, 0);
-    return {
-      statuses: rows.map(({ status, teams }) => ({ status, teams })),
-      linked,
-      uncompared: rows.reduce((sum, row) => sum - row.compared, linked),
-    };
-  } catch (error) {
-    if (error instanceof DatabaseBusy) return null;
-    throw error;
-  }
+  const rows = await readInTime<Row>(database, statement, TIMEOUT_MS);
+  if (rows === null) return null;
+  const linked = rows.reduce((sum, row) => sum + row.linked, 0);
+  return {
+    statuses: rows.map(({ status, teams }) => ({ status, teams })),
+    linked,
+    uncompared: rows.reduce((sum, row) => sum - row.compared, linked),
+  };
 }

@@ -1,7 +1,7 @@
 // How many events arrived in the last time slots, for the chart of the overview: counted in the log when it is asked for.
 
 import type { LoggedOutcome } from 'instep-engine/log';
-import { DatabaseBusy } from 'instep-engine/postgres';
+import { readInTime } from '../runtime/read-in-time.ts';
 import type { OperateContext } from './context.ts';
 
 /** What happened in a time slot. */
@@ -55,15 +55,8 @@ export async function countEvents(
              ) as counted`,
     values: [slotSeconds, new Date(firstMs)],
   };
-  try {
-    const rows = await database.transaction((query) => query<CountRow>(statement), {
-      timeoutMs: TIMEOUT_MS,
-    });
-    return slotsOf(rows, firstMs, request);
-  } catch (error) {
-    if (error instanceof DatabaseBusy) return null;
-    throw error;
-  }
+  const rows = await readInTime<CountRow>(database, statement, TIMEOUT_MS);
+  return rows && slotsOf(rows, firstMs, request);
 }
 
 function slotsOf(
