@@ -1,6 +1,6 @@
 // What operators have dismissed. Nothing else about an issue is stored: each list of issues leaves out what is dismissed.
 
-import type { ApplicationId, Query } from 'instep-engine/postgres';
+import { type ApplicationId, onlyRow, type Query } from 'instep-engine/postgres';
 
 /** SQL for whether an operator has taken this dismissal back. */
 const IS_RESTORED = `exists (
@@ -25,7 +25,8 @@ export function isNotDismissed(subject: string, since: string): string {
              )`;
 }
 
-const NEWEST_DISMISSAL = (subject: string) => `(
+/** SQL for the id of the newest dismissal of a subject, even if it was taken back; null: there is none. */
+export const newestDismissal = (subject: string) => `(
                select max(id)
                  from instep.operator_actions as dismissal
                 where dismissal.action = 'dismiss'
@@ -33,23 +34,11 @@ const NEWEST_DISMISSAL = (subject: string) => `(
                   and dismissal.subject = ${subject}
              )`;
 
-/** The id of the newest dismissal of each subject that has one, even if it was taken back. */
-export async function readNewestDismissals(
-  query: Query,
-  subjects: readonly string[],
-): Promise<ReadonlyMap<string, number>> {
-  const rows = await query<{ subject: string; id: number }>({
-    name: 'read_newest_dismissals',
-    text: `
-      select subject, max(id) as id
-        from instep.operator_actions
-       where action = 'dismiss'
-         and is_done
-         and subject = any ($1::text[])
-       group by subject`,
-    values: [subjects],
-  });
-  return new Map(rows.map(({ subject, id }) => [subject, id]));
+/** The same of one subject. */
+export async function readNewestDismissal(query: Query, subject: string): Promise<number | null> {
+  const text = `select ${newestDismissal('$1')} as id`;
+  const statement = { name: 'read_newest_dismissal', text, values: [subject] };
+  return (await onlyRow<{ id: number | null }>(query, statement)).id;
 }
 
 /** The id of the newest dismissal of a subject, for a transaction that alone adds or takes back one; `null`: there is none. */
@@ -59,14 +48,13 @@ export async function lockDismissals(query: Query, subject: string): Promise<num
     text: `select pg_advisory_xact_lock(hashtextextended('instep dismiss ' || $1, 0))`,
     values: [subject],
   });
-  return (await readNewestDismissals(query, [subject])).get(subject) ?? null;
+  return await readNewestDismissal(query, subject);
 }
 
-/** What an operator has decided to leave as it is. */
+/** That an operator has hidden what is wrong with a team. */
 export type Dismissal = {
   /** The newest of the team, with which all end. */
   readonly id: number;
-  readonly teamId: string;
   readonly note: string | null;
   readonly operator: string | null;
   readonly dismissedAtMs: number;
@@ -82,8 +70,7 @@ export async function readDismissalOf(
   const [dismissal = null] = await query<Dismissal>({
     name: 'read_dismissal_of',
     text: `
-      select $1 as "teamId",
-             ${NEWEST_DISMISSAL("'team:' || $1")} as id,
+      select ${newestDismissal("'team:' || $1")} as id,
              note,
              operator,
              (extract(epoch from acted_at) * 1000)::bigint as "dismissedAtMs",

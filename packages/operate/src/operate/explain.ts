@@ -29,7 +29,7 @@ import {
 } from 'instep-engine/rule';
 import { type EventOrigin, originOfBody } from 'instep-engine/stripe';
 import { type Explanation, explainLog, type PlanStep, parseLog } from '../event-log/explain.ts';
-import { type Dismissal, readDismissalOf, readNewestDismissals } from '../issues/dismissals.ts';
+import { type Dismissal, readDismissalOf, readNewestDismissal } from '../issues/dismissals.ts';
 import { type NamedTeam, readNamedTeam, readNamedTeamsOf } from '../teams/named-teams.ts';
 import type { OperateContext } from './context.ts';
 import { type ComparisonIssue, readIssueOf } from './find-issues.ts';
@@ -55,7 +55,7 @@ export type ExplainedTeam = {
   readonly issue: ComparisonIssue | null;
   /** Whether Stripe has answered about its customer since it was linked. */
   readonly isCompared: boolean;
-  /** What an operator has decided to leave as it is; `null`: nothing. */
+  /** Whether an operator has hidden what is wrong with it; `null`: none has. */
   readonly dismissal: Dismissal | null;
   /** The newest dismissal of the team, even if it was taken back; `null`: there is none. */
   readonly dismissalId: number | null;
@@ -157,7 +157,7 @@ export async function explainTeam(
     isCompared: await readIsCompared(query, customerId),
     issue,
     dismissal,
-    dismissalId: await readDismissalId(query, `team:${id}`),
+    dismissalId: await readNewestDismissal(query, `team:${id}`),
     status: statusOf(record, deciding),
     notes: [...notesOn(record, deciding)],
     subscriptions,
@@ -355,10 +355,6 @@ async function readChangeBy(
   const statement = { name: 'read_change_by', text: READ_CHANGE_BY, values };
   const [change] = await query<PlanChange>(statement);
   return change === undefined ? null : { before: change.before, after: change.after };
-}
-
-async function readDismissalId(query: Query, subject: string): Promise<number | null> {
-  return (await readNewestDismissals(query, [subject])).get(subject) ?? null;
 }
 
 async function readAround(query: Query, customerId: string, position: number): Promise<EventRow[]> {

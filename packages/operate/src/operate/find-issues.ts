@@ -14,7 +14,7 @@ import { selectedReport } from 'instep-engine/rule';
 import { type Mode, TEAM_KEY } from 'instep-engine/stripe';
 import { whyUnreadable } from '../event-log/explain.ts';
 import { readChargedSubscriptions } from '../issues/charged-subscriptions.ts';
-import { isNotDismissed } from '../issues/dismissals.ts';
+import { isNotDismissed, newestDismissal } from '../issues/dismissals.ts';
 import { type Figures, readFigures } from '../issues/figures.ts';
 import type {
   IssueCounts,
@@ -93,13 +93,7 @@ const listOf =
              team_id as "teamId",
              (extract(epoch from since) * 1000)::bigint as "sinceMs",
              evidence,
-             (
-               select max(id)
-                 from instep.operator_actions as dismissal
-                where dismissal.action = 'dismiss'
-                  and dismissal.is_done
-                  and dismissal.subject = listed.subject
-             ) as "dismissalId"
+             ${newestDismissal('listed.subject')} as "dismissalId"
         from (
       ${codes
         .map(
