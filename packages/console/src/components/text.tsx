@@ -108,7 +108,13 @@ export function TimeLabel({ ms, format, share }: TimeLabelProps) {
   const exact = new Date(ms).toISOString();
   const anchor = share < NEAR_EDGE ? 'start' : share > 1 - NEAR_EDGE ? 'end' : 'middle';
   return (
-    <text x={percent(share)} y="1em" text-anchor={anchor} class={format} data-at={exact}>
+    <text
+      x={`${(100 * share).toFixed(3)}%`}
+      y="1em"
+      text-anchor={anchor}
+      class={format}
+      data-at={exact}
+    >
       {inUtc(exact, format)}
     </text>
   );
@@ -116,10 +122,6 @@ export function TimeLabel({ ms, format, share }: TimeLabelProps) {
 
 /** The share of a phone's width that half a label needs. */
 const NEAR_EDGE = 0.15;
-
-function percent(share: number): string {
-  return `${Number((share * 100).toFixed(3))}%`;
-}
 
 /** Where the parts of `2026-05-31T10:00:00.000Z` begin and end. */
 const PARTS = {

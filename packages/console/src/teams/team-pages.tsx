@@ -12,7 +12,7 @@ import { FilterForm } from '../components/filter-form.tsx';
 import { Field, Select } from '../components/form.tsx';
 import { List, readStart } from '../components/list.tsx';
 import { Notice, Panel } from '../components/panels.tsx';
-import { UntrustedText } from '../components/text.tsx';
+import { CodeText, UntrustedText } from '../components/text.tsx';
 import { EventTable } from '../events/event-table.tsx';
 import { type Columns, exportedTime, exportList } from '../export.ts';
 import { eventsOf } from '../links/event-links.tsx';
@@ -157,7 +157,7 @@ function NoTeams({ fields, start, peopleUnknown }: NoTeamsProps) {
   if (peopleUnknown !== null) {
     return (
       <Notice kind="empty" title="Nobody could be looked up">
-        {PEOPLE_UNKNOWN[peopleUnknown]}
+        <CodeText>{PEOPLE_UNKNOWN[peopleUnknown]}</CodeText>
       </Notice>
     );
   }
@@ -171,19 +171,11 @@ function NoTeams({ fields, start, peopleUnknown }: NoTeamsProps) {
   );
 }
 
-const PEOPLE_UNKNOWN = {
-  MEMBERS_UNKNOWN: (
-    <>
-      Instep does not know which people belong to which team. Declare the table that says so as{' '}
-      <code>members</code> in <code>INSTEP_TABLES</code>.
-    </>
-  ),
-  PROFILE_OFF: (
-    <>
-      Instep reads no table of people, because <code>PROFILE</code> is off.
-    </>
-  ),
-} satisfies Record<PeopleUnknown, unknown>;
+const PEOPLE_UNKNOWN: Readonly<Record<PeopleUnknown, string>> = {
+  MEMBERS_UNKNOWN:
+    'Instep does not know which people belong to which team. Declare the table that says so as `members` in `INSTEP_TABLES`.',
+  PROFILE_OFF: 'Instep reads no table of people, because `PROFILE` is off.',
+};
 
 const EXPORTED: Columns<NamedTeam> = {
   id: ({ id }) => id,
