@@ -37,12 +37,22 @@ test('shows no secret, also of an address', async () => {
       STRIPE_SECRET_KEY: `sk_test_${HIDDEN}`,
       STRIPE_WEBHOOK_SECRET: `whsec_${HIDDEN}`,
       OPS_TOKEN: HIDDEN,
+      STRIPE_API_BASE: `https://me:${HIDDEN}@stripe.example`,
+      DATABASE_CA: `-----BEGIN CERTIFICATE-----${HIDDEN}`,
     },
   );
   expect(code).toBe(0);
   expect(settings.get('OPS_TOKEN')).toMatchObject({ value: 'set', from: 'environment' });
   expect(settings.get('DATABASE_URL').value).toContain('db.example');
   expect(output).not.toContain('hidden');
+});
+
+test('says that another variable stands in for DATABASE_URL', async () => {
+  const { DATABASE_URL: _, ...others } = SETTINGS;
+  const environment = { ...others, POSTGRES_URL: 'postgres://db.example/app' };
+  const { settings } = await configIn({}, environment);
+  expect(settings.get('DATABASE_URL').value).toContain('POSTGRES_URL');
+  expect(settings.get('POSTGRES_URL').value).toContain('db.example');
 });
 
 test('shows all settings although some are invalid, and exits with 2', async () => {

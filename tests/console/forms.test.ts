@@ -31,6 +31,9 @@ describe.each([
     { origin: 'null', 'sec-fetch-site': 'same-site' },
     { origin: 'null' },
     { origin: '' },
+    // Of this host over plain http, which the browser knows to be another site.
+    { 'sec-fetch-site': 'cross-site' },
+    { 'sec-fetch-site': 'none' },
   ])('is refused from %j', async (headers) => {
     expect(await send(headers)).toBe(403);
   });
@@ -42,6 +45,15 @@ describe.each([
       expect(await send(headers)).toBe(415);
     },
   );
+});
+
+test('a token that a proxy adds to the form of a browser does not make it one of this site', async () => {
+  const authorization = `Bearer ${OPERATIONS_TOKEN}`;
+  const statusOf = async (origin: Record<string, string>) =>
+    (await guarded.newOperator().post('/nothing', {}, { authorization, ...origin })).status;
+  expect(await statusOf({ origin: OTHER })).toBe(403);
+  expect(await statusOf({ 'sec-fetch-site': 'cross-site' })).toBe(403);
+  expect(await statusOf({ 'sec-fetch-site': 'same-origin' })).toBe(ACCEPTED);
 });
 
 test('a form that is sent after its session has ended leads to the login', async () => {

@@ -39,6 +39,13 @@ describe('without a token', () => {
     expect(await statusFor(local.url, head)).toBe(status);
   });
 
+  test.each(['X-Forwarded-For: 203.0.113.7', 'Forwarded: for=203.0.113.7', 'Via: 1.1 proxy'])(
+    'what a proxy passes on is refused: %s',
+    async (header) => {
+      expect(await statusFor(local.url, `Host: localhost\r\n${header}\r\n`)).toBe(403);
+    },
+  );
+
   test('the refusal says what to do', async () => {
     const head = 'GET /teams HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n';
     expect(await exchange(local.url, head)).toContain('set OPS_TOKEN');

@@ -1,5 +1,4 @@
 import type { Context } from 'hono';
-import { HTTPException } from 'hono/http-exception';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { InstepError, type Logger } from 'instep-operate';
 import { Notice } from './components/panels.tsx';
@@ -25,7 +24,7 @@ export const badRequest = (message: string) => new PageProblem(400, 'Invalid req
 export const loginNeeded = () =>
   new PageProblem(401, 'Login required', 'Send OPS_TOKEN as a bearer token, or log in at /login.');
 
-const fromOtherSite = () =>
+export const fromOtherSite = () =>
   new PageProblem(
     403,
     'This form came from another site',
@@ -95,8 +94,6 @@ const isPageProblem = (error: Error): error is PageProblem => codeOf(error) === 
 
 function problemOf(error: Error): PageProblem {
   if (isPageProblem(error)) return error;
-  // Among the packages in use, only Hono's check of a form's origin throws it.
-  if (error instanceof HTTPException) return fromOtherSite();
   const code = codeOf(error);
   // Only Instep's own errors are quoted: those of the app can have any message.
   const reason = code === null ? '' : capitalized(error.message);

@@ -101,7 +101,8 @@ function withVariables(app: App, plan: Plan, variables: readonly string[]): Plan
   };
 }
 
-async function chooseWay(app: App, { inside, beside }: InitOptions): Promise<Way> {
+async function chooseWay(app: App, options: InitOptions): Promise<Way> {
+  const { inside = options.serverless, beside } = options;
   const earlier = readRecord(app)?.way;
   const given = inside ? 'inside' : beside ? 'beside' : earlier;
   if (earlier !== undefined && given !== earlier) {

@@ -12,8 +12,8 @@ import { createCommand } from './arguments.ts';
 import { type Json, type RowFormat, writeRows } from './output.ts';
 import { sourceOf } from './variable-files.ts';
 
-/** Addresses too: they can have a password or a token. */
-const SECRET = /SECRET|TOKEN|KEY$|URL$/;
+/** Addresses and certificates too: they can have a password, a token or a key. */
+const SECRET = /SECRET|TOKEN|KEY$|URL$|_CA$|_BASE$/;
 
 export function configCommand(): Command {
   return createCommand(
@@ -43,24 +43,35 @@ const FORMAT: RowFormat<Setting> = {
   data: (setting) => setting,
 };
 
+/** What stands in for another variable, or is read by a route of the app. */
+const OTHERS = [
+  { variable: 'POSTGRES_URL', byDefault: null },
+  { variable: 'CRON_SECRET', byDefault: null },
+];
+
 /** @throws ConfigInvalid after all settings, if some are invalid */
 async function showConfig({ json }: Json): Promise<void> {
   const invalid = problemsOf(() => readConfig(process.env));
   const problems = new Map(invalid?.problems.map((one) => [one.variable, one.problem]));
-  const settings = SETTINGS.map(({ variable, byDefault }): Setting => {
+  const settings = [...SETTINGS, ...OTHERS].map(({ variable, byDefault }): Setting => {
     const text = process.env[variable];
     const isSet = text !== undefined && text !== '';
     const problem = problems.get(variable) ?? null;
     const shown = SECRET.test(variable) ? shownSecret(variable) : text;
     return {
       variable,
-      value: isSet ? (problem === null ? (shown ?? null) : null) : byDefault,
+      value: isSet ? (problem === null ? (shown ?? null) : null) : defaultOf(variable, byDefault),
       from: isSet ? sourceOf(variable) : 'default',
       problem,
     };
   });
   await writeRows(FORMAT, settings, { json });
   if (invalid !== null) throw invalid;
+}
+
+function defaultOf(variable: string, byDefault: string | null): string | null {
+  const isReplaced = variable === 'DATABASE_URL' && process.env.POSTGRES_URL;
+  return isReplaced ? 'that of POSTGRES_URL' : byDefault;
 }
 
 function shownSecret(variable: string): string {

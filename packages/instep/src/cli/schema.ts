@@ -10,7 +10,7 @@ import {
   readPending,
   recognizeTables,
 } from 'instep-engine/postgres';
-import { readLinkByMetadata } from '../config/config.ts';
+import { describeDatabase, readDatabaseConfig, readLinkByMetadata } from '../config/config.ts';
 import { MIGRATIONS } from '../database/schema.ts';
 import { quoteRole } from '../doctor/schema.ts';
 import { createCommand } from './arguments.ts';
@@ -24,7 +24,7 @@ import {
   tableHead,
   tableLine,
 } from './output.ts';
-import { migrateOn, onDatabase, withDatabase, withServer } from './with-database.ts';
+import { hasDatabase, migrateOn, onDatabase, withDatabase, withServer } from './with-database.ts';
 
 export function tablesCommand(): Command {
   return createCommand(
@@ -100,15 +100,21 @@ export function migrateCommand(): Command {
       const creates = createTables === undefined ? {} : { createsTables: createTables };
       const options = { ...creates, onWarning: printMessage };
       const applied = await withServer((server) => migrateOn(server, options));
+      if (!output.json) printMessage(databaseName());
       printData({ applied: applied.join(', ') || 'nothing; the schema is up to date' }, output);
     });
 }
 
+const databaseName = () => describeDatabase(readDatabaseConfig(process.env));
+
 /** The SQL can be run by another role, as a whole. Views follow from the app's tables, and are made by the server. */
 async function printPending(createTables = false): Promise<void> {
-  const pending = await withServer((server) =>
-    onDatabase(server, ({ query }) => readPending(query, MIGRATIONS)),
-  );
+  // An embedded database is only made by what uses it.
+  const pending = (await hasDatabase())
+    ? await withServer((server) =>
+        onDatabase(server, ({ query }) => readPending(query, MIGRATIONS)),
+      )
+    : MIGRATIONS;
   if (pending.length === 0) return printMessage('nothing to run; the schema is up to date');
   const statements = pending.map(({ name, sql, ...migration }) => {
     const { owner, version, compatibleFrom } = migration;
@@ -118,6 +124,7 @@ insert into instep.migrations (owner, version, name, compatible_from) values (${
   });
   print(
     [
+      `-- for ${databaseName()}`,
       'begin;',
       `set local instep.creates_tables = '${createTables}';`,
       ...statements,

@@ -63,7 +63,7 @@ const noPort = v.pipe(
 );
 
 const SET_AUTH_SECRET =
-  'set the secret that your app signs its session tokens with, for example from `openssl rand -base64 32`';
+  'set the secret that your app signs its session tokens with (of a new app, the output of `openssl rand -base64 32`)';
 
 const authSecret = v.pipe(
   v.string(withRemedy('is missing', SET_AUTH_SECRET)),

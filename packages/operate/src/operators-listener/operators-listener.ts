@@ -91,6 +91,9 @@ const CONSOLE_MISSING = `<!doctype html>
 <p><a href="/metrics">Metrics</a> are available without it.
 `;
 
+/** What proxies add to the requests that they pass on. */
+const PROXY_HEADERS = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip'];
+
 /**
  * Takes the operators' port, and serves `GET /metrics`, the calls for apps and the console there. @throws ListenFailed
  */
@@ -112,6 +115,10 @@ export async function listenForOperators({
     if (checkToken === null && !LOOPBACK.test(request.headers.host ?? '')) {
       const remedy = 'Open it there, or set OPS_TOKEN.';
       return send(response, 403, `Without OPS_TOKEN, only localhost is answered. ${remedy}\n`);
+    }
+    // A proxy on this machine would pass on requests of everybody.
+    if (checkToken === null && PROXY_HEADERS.some((name) => request.headers[name] !== undefined)) {
+      return send(response, 403, 'Without OPS_TOKEN, no proxy is answered. Set OPS_TOKEN.\n');
     }
     const { metrics, pages, syncApis } = shown;
     const path = requestPath(request);
