@@ -5,7 +5,14 @@ import type { ActingOperator } from 'instep-engine/rule';
 import { done, failed, type InTransaction, type Outcome } from './audit.ts';
 import type { OperateContext } from './context.ts';
 
-/** The names of plans that a team can be given: those of products, and those that teams have got lately. */
+/**
+ * The names of plans that a team can be given: those of products, and those that teams have got lately.
+ *
+ * @example
+ * ```ts
+ * console.log(await readPlanNames(context)); // []
+ * ```
+ */
 export async function readPlanNames({
   database: { query },
 }: Pick<OperateContext, 'database'>): Promise<readonly string[]> {
