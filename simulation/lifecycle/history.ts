@@ -59,13 +59,20 @@ export function renderHistory(lifecycle: CustomerLifecycle, format: EventFormat)
     rendered.set(id, [{ atMs, subscription, object }]);
   }
 
+  const bodies = new Set<string>();
   const events = lifecycle.changes.map((change): TrueEvent => {
     const { number, atMs, subscription } = change;
     const past = rendered.get(subscription.id) ?? [];
     const before = past.at(-1)?.object ?? {};
     const object = renderSubscription(subscription, shape);
     past.push({ atMs, subscription, object });
-    const eventId = hasSharedIds ? SHARED_ID : `evt_${lifecycle.customerId}_${number}`;
+    const bodyOf = (id: string) =>
+      JSON.stringify(renderEvent(change, id, format, { before, object }));
+    const ownId = `evt_${lifecycle.customerId}_${number}`;
+    // The same change again within a second would have the same bytes, and so be the same event.
+    const eventId = hasSharedIds && !bodies.has(bodyOf(SHARED_ID)) ? SHARED_ID : ownId;
+    const body = bodyOf(eventId);
+    bodies.add(body);
     return {
       number,
       eventId,
@@ -77,7 +84,7 @@ export function renderHistory(lifecycle: CustomerLifecycle, format: EventFormat)
       status: subscription.status,
       productId: shape === 'ancient' ? null : subscription.product.id,
       productName: subscription.product.name,
-      body: JSON.stringify(renderEvent(change, eventId, format, { before, object })),
+      body,
     };
   });
 
