@@ -39,7 +39,6 @@ import { checkedTables } from './config/database.ts';
 import { problemText } from './config/environment.ts';
 import { connectToServer } from './database/connect.ts';
 import { linksFeature } from './links/feature.ts';
-import { formSecretOf } from './operate/open-context.ts';
 import { OTHER_FEATURES } from './operate/other-features.ts';
 
 /** What an app can call, of every handler. */
@@ -217,8 +216,6 @@ export async function openService(options: InstepOptions): Promise<Service> {
   const context: OperateContext = {
     ...services,
     ...{ linkByMetadata, keyMode: services.keyMode ?? null, otherFeatures: OTHER_FEATURES },
-    // It protects the forms of the console against other sites.
-    formSecret: formSecretOf(config.stripeApi.secretKey),
     close: async () => undefined,
   };
   const startMetrics = metricsStart(instrumentation, {

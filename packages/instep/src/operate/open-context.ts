@@ -1,6 +1,6 @@
 // Opens what the operators' functions work with: for your own back office, the commands and the operators' listener.
 
-import { createHmac, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { IngestPipeline } from 'instep-engine/log';
 import type { DatabaseServer } from 'instep-engine/postgres';
 import { createLogger, type Logger } from 'instep-engine/runtime';
@@ -163,12 +163,6 @@ export function createContext({ stripeApi, ...given }: ContextOptions): OperateC
   const otherFeatures = OTHER_FEATURES;
   const clockMs = () => performance.now();
   const nonce = randomUUID;
-  const formSecret = formSecretOf(stripeApi?.secretKey ?? nonce());
-  const own = { api, ingest, settle, nameOf, otherFeatures, keyMode, clockMs, nonce, formSecret };
+  const own = { api, ingest, settle, nameOf, otherFeatures, keyMode, clockMs, nonce };
   return { ...services, ...own };
-}
-
-/** Derived from a secret that all processes have. */
-export function formSecretOf(secretKey: string): string {
-  return createHmac('sha256', secretKey).update('instep forms').digest('base64url');
 }

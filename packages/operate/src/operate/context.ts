@@ -36,8 +36,6 @@ export type OperateContext = {
   readonly clockMs: () => number;
   /** @internal */
   readonly nonce: () => string;
-  /** Signs forms; the same in all processes with this configuration. @internal */
-  readonly formSecret: string;
   /** @internal */
   readonly otherFeatures: OtherFeatures;
   /** Checks what Instep needs, as `instep doctor` does; only where a server or handler has opened it. @internal */
