@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { connect, createEmptyDatabase } from '../support/postgres/test-database.ts';
-import { runInstep } from '../support/process/instep-process.ts';
+import { runInstep, SETTINGS } from '../support/process/instep-process.ts';
 
 const TABLES = `
   create schema app;
@@ -41,6 +41,9 @@ test('shows the columns and the grants, with which a role that owns nothing can 
       `grant select (id, name, email, password_hash, role, created_at, updated_at, deleted_at) on app.users to ${role};`,
       `grant select (id, "stripeCustomerId", "stripeSubscriptionId", "stripeProductId", "planName", "subscriptionStatus", "updatedAt") on app."Team" to ${role};`,
       `grant update ("stripeSubscriptionId", "stripeProductId", "planName", "subscriptionStatus", "updatedAt") on app."Team" to ${role};`,
+      `grant usage on schema instep to ${role};`,
+      `grant select, insert, update, delete, truncate on all tables in schema instep to ${role};`,
+      `grant usage on all sequences in schema instep to ${role};`,
     ]);
 
     const linking = await runInstep(['tables'], { ...environment, LINK_BY_METADATA: 'teamId' });
@@ -49,9 +52,13 @@ test('shows the columns and the grants, with which a role that owns nothing can 
     await database.query(stdout.match(/^grant .*;$/gm)?.join('\n') ?? '');
     await database.query(`
       insert into app."Team" (id, "stripeCustomerId")
-        values ('9d3c6f5e-0b6f-4a1b-8a39-6a3f3a5f2f10', 'cus_1');
-      grant usage on schema instep to ${role};
-      grant select on all tables in schema instep to ${role};`);
+        values ('9d3c6f5e-0b6f-4a1b-8a39-6a3f3a5f2f10', 'cus_1')`);
+    const examined = await runInstep(['doctor', '--json'], { ...SETTINGS, ...environment });
+    const checks = examined.stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(checks).toContainEqual(expect.objectContaining({ name: 'privileges', state: 'ok' }));
     const shown = ['team', 'show', '9d3c6f5e-0b6f-4a1b-8a39-6a3f3a5f2f10', '--json'];
     const team = await runInstep(shown, environment);
     expect(JSON.parse(team.stdout)).toMatchObject({ providerCustomerId: 'cus_1' });

@@ -5,6 +5,7 @@ import {
   findHiddenRows,
   type HiddenRows,
   neededPrivileges,
+  type Query,
   type RecognizedColumn,
   type RecognizedTable,
   readPending,
@@ -41,21 +42,38 @@ export function tablesCommand(): Command {
 
 /** Needs no privilege on the tables, so that any role can run it. */
 export async function tables({ role }: { role?: string }): Promise<void> {
-  const { recognition, roleName, hidden } = await withDatabase(async ({ query }, server) => {
+  const { recognition, roleName, hidden, own } = await withDatabase(async ({ query }, server) => {
     const recognition = await recognizeTables(query, server.tables);
     const roleName = await quoteRole(query, role ?? null);
     return {
       recognition,
       roleName,
       hidden: await findHiddenRows(query, recognition, role ?? null),
+      own: await readOwnGrants(query),
     };
   });
   const found = [recognition.users, recognition.teams].filter((table) => table !== null);
   const use = { linksTeams: readLinkByMetadata(process.env) !== null };
   const needed = found.flatMap((table) => neededPrivileges(table, use, 'all'));
-  const grants = [...new Set(needed)].map((privilege) => `grant ${privilege} to ${roleName};`);
+  const grants = [...new Set([...needed, ...own])].map(
+    (privilege) => `grant ${privilege} to ${roleName};`,
+  );
   process.stdout.write(textOf(found, grants, hidden));
   if (recognition.unfit !== null) throw recognition.unfit;
+}
+
+/** On Instep's own tables, once they are there. */
+async function readOwnGrants(query: Query): Promise<readonly string[]> {
+  const schema = await query("select from pg_namespace where nspname = 'instep'");
+  if (schema.length === 0) {
+    printMessage('the schema instep is missing: run `instep migrate`, and this again');
+    return [];
+  }
+  return [
+    'usage on schema instep',
+    'select, insert, update, delete, truncate on all tables in schema instep',
+    'usage on all sequences in schema instep',
+  ];
 }
 
 function textOf(
