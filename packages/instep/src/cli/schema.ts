@@ -118,7 +118,8 @@ export function migrateCommand(): Command {
       const creates = createTables === undefined ? {} : { createsTables: createTables };
       const options = { ...creates, onWarning: printMessage };
       const applied = await withServer((server) => migrateOn(server, options));
-      if (!output.json) printMessage(databaseName());
+      // An empty DATABASE_URL must not go unnoticed.
+      if (readDatabaseConfig(process.env).address === null) printMessage(databaseName());
       printData({ applied: applied.join(', ') || 'nothing; the schema is up to date' }, output);
     });
 }
