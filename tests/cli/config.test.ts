@@ -56,7 +56,9 @@ test('says that another variable stands in for DATABASE_URL', async () => {
 });
 
 test('shows all settings although some are invalid, and exits with 2', async () => {
-  const { code, settings } = await configIn({}, { ...SETTINGS, TEAM_PLAN: 'oldest' });
+  const invalid = { TEAM_PLAN: 'oldest', DATABASE_URL: 'mysql://db', POSTGRES_URL: 'x' };
+  const { code, settings } = await configIn({}, { ...SETTINGS, ...invalid });
+  expect(settings.get('DATABASE_URL')).toMatchObject({ value: null, problem: expect.any(String) });
   expect(code).toBe(2);
   expect(settings.get('TEAM_PLAN')).toMatchObject({ value: null, problem: expect.any(String) });
   expect(settings.get('PROFILE')).toMatchObject({ value: 'on', problem: null });

@@ -57,13 +57,9 @@ async function showConfig({ json }: Json): Promise<void> {
     const text = process.env[variable];
     const isSet = text !== undefined && text !== '';
     const problem = problems.get(variable) ?? null;
-    const shown = SECRET.test(variable) ? shownSecret(variable) : text;
-    return {
-      variable,
-      value: isSet ? (problem === null ? (shown ?? null) : null) : defaultOf(variable, byDefault),
-      from: isSet ? sourceOf(variable) : 'default',
-      problem,
-    };
+    const value = isSet ? shown(variable, text) : defaultOf(variable, byDefault);
+    const from = isSet ? sourceOf(variable) : 'default';
+    return { variable, value: problem === null ? value : null, from, problem };
   });
   await writeRows(FORMAT, settings, { json });
   if (invalid !== null) throw invalid;
@@ -74,9 +70,11 @@ function defaultOf(variable: string, byDefault: string | null): string | null {
   return isReplaced ? 'that of POSTGRES_URL' : byDefault;
 }
 
-function shownSecret(variable: string): string {
+function shown(variable: string, text: string): string {
+  if (!SECRET.test(variable)) return text;
   const isDatabase = variable === 'DATABASE_URL' || variable === 'POSTGRES_URL';
-  return isDatabase ? describeDatabase(readDatabaseConfig(process.env)) : 'set';
+  if (!isDatabase || problemsOf(() => readDatabaseConfig(process.env)) !== null) return 'set';
+  return describeDatabase(readDatabaseConfig(process.env));
 }
 
 function problemsOf(read: () => unknown): ConfigInvalid | null {
