@@ -37,7 +37,9 @@ test.each(['express', 'fastify', 'hono', 'node-http'])(
   'in the example %s an event gives the signed-in team its plan',
   async (name) => {
     const folder = join(examples, name);
-    expect(readFileSync(join(folder, 'README.md'), 'utf8')).toContain('\n    npm start\n');
+    const guide = readFileSync(join(examples, 'README.md'), 'utf8');
+    expect(guide).toContain(`\`${name}\``);
+    expect(guide).toContain('\n    npm start\n');
     const settings = {
       DATABASE_URL: (await createEmptyDatabase()).href,
       STRIPE_API_BASE: stripe.url,
