@@ -51,13 +51,39 @@ const LOG = `
                            created), 'UTF8')
     from content`;
 
-const SUBSCRIPTIONS = `
+/** The states that the last event of each customer leaves (packages/engine/src/rule/state-json.ts). */
+const CUSTOMERS = `
   with content as (${CONTENT})
-  insert into instep.subscriptions (customer_id, subscription_id, status, product_id, created_at,
-                                    is_order_ambiguous, latest_status, latest_product_id,
-                                    latest_created_at, latest_since, is_settled)
-  select customer_id, subscription_id, status, product_id, to_timestamp(created), false, status,
-         product_id, to_timestamp(created), to_timestamp(created), true
+  insert into instep.customers (customer_id, version, subscriptions, subscription_ids, subscription_status,
+                                plan_name, provider_product_id, provider_subscription_id, access_rules,
+                                access_subscription_id, access_status, access_product_id, access_plan_name,
+                                access_since, access_grants_plan, grants_plan, had_team)
+  select customer_id,
+         1,
+         json_build_object('version', 1, 'subscriptions', json_build_array(json_build_object(
+           'id', subscription_id,
+           'latest', json_build_object(
+             'created', created,
+             'subscriptionStatus', status,
+             'planName', plan_name,
+             'providerProductId', product_id,
+             'providerSubscriptionId', subscription_id),
+           'since', created,
+           'deciding', 'latest'))),
+         array[subscription_id],
+         status,
+         plan_name,
+         product_id,
+         subscription_id,
+         'newest',
+         subscription_id,
+         status,
+         product_id,
+         plan_name,
+         to_timestamp(created),
+         true,
+         true,
+         true
     from content`;
 
 const TEAMS = `
@@ -87,7 +113,7 @@ export async function seedHistory(
   }
   const first = Math.max(0, events - teams);
   const lastTurn = [first, events - 1, teams, firstSeconds, eventsPerSecond];
-  await ask(SUBSCRIPTIONS, lastTurn);
+  await ask(CUSTOMERS, lastTurn);
   await ask(TEAMS, lastTurn);
   await ask('vacuum analyze');
 }
