@@ -5,7 +5,6 @@ import {
   findHiddenRows,
   type HiddenRows,
   neededPrivileges,
-  type Query,
   type RecognizedColumn,
   type RecognizedTable,
   readPending,
@@ -13,7 +12,7 @@ import {
 } from 'instep-engine/postgres';
 import { describeDatabase, readDatabaseConfig, readLinkByMetadata } from '../config/config.ts';
 import { MIGRATIONS } from '../database/schema.ts';
-import { quoteRole } from '../doctor/schema.ts';
+import { ownGrants, quoteRole } from '../doctor/schema.ts';
 import { createCommand } from './arguments.ts';
 import {
   type Columns,
@@ -49,9 +48,12 @@ export async function tables({ role }: { role?: string }): Promise<void> {
       recognition,
       roleName,
       hidden: await findHiddenRows(query, recognition, role ?? null),
-      own: await readOwnGrants(query),
+      own: await ownGrants(query),
     };
   });
+  if (own.length === 0) {
+    printMessage('the schema instep is missing: run `instep migrate`, and this again');
+  }
   const found = [recognition.users, recognition.teams].filter((table) => table !== null);
   const use = { linksTeams: readLinkByMetadata(process.env) !== null };
   const needed = found.flatMap((table) => neededPrivileges(table, use, 'all'));
@@ -60,20 +62,6 @@ export async function tables({ role }: { role?: string }): Promise<void> {
   );
   process.stdout.write(textOf(found, grants, hidden));
   if (recognition.unfit !== null) throw recognition.unfit;
-}
-
-/** On Instep's own tables, once they are there. */
-async function readOwnGrants(query: Query): Promise<readonly string[]> {
-  const schema = await query("select from pg_namespace where nspname = 'instep'");
-  if (schema.length === 0) {
-    printMessage('the schema instep is missing: run `instep migrate`, and this again');
-    return [];
-  }
-  return [
-    'usage on schema instep',
-    'select, insert, update, delete, truncate on all tables in schema instep',
-    'usage on all sequences in schema instep',
-  ];
 }
 
 function textOf(

@@ -186,3 +186,14 @@ export async function checkAccess(query: Query, tables: Recognition): Promise<Ch
   }
   return [ok(NAME, policyText(await readPolicy(query)))];
 }
+
+/** What a role needs of Instep's own tables, in the syntax of `grant`; none before they are there. */
+export async function ownGrants(query: Query): Promise<readonly string[]> {
+  const schema = await query("select from pg_namespace where nspname = 'instep'");
+  if (schema.length === 0) return [];
+  return [
+    'usage on schema instep',
+    'select, insert, update, delete, truncate on all tables in schema instep',
+    'usage on all sequences in schema instep',
+  ];
+}
