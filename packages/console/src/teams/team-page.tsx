@@ -7,13 +7,11 @@ import {
   type RecordedAction,
   readPeople,
   readPlanNames,
-  readProductNames,
   readTimeline,
   type TeamSubscription,
 } from 'instep-operate';
 import { ActionSummary, actionsOf, recordedText } from '../actions/action-summary.tsx';
 import { readTexts } from '../actions/selection.ts';
-import type { ProductNames } from '../attention/issue-text.tsx';
 import { Badge, StatusBadge } from '../components/badges.tsx';
 import { Panel } from '../components/panels.tsx';
 import { Table } from '../components/table.tsx';
@@ -49,10 +47,8 @@ export function teamPage(options: OperateContext): Hono<ConsoleEnv> {
     const timeline = older || explained.timeline;
     const acted = await actionsOf(options, req.query('done'));
     const isLinkable = team.customerId === null || issue?.code === 'unknown-customer';
-    const productIds = explained.subscriptions.flatMap((one) => one.subscription.productId ?? []);
     const isPaid = Boolean(team.plan.providerSubscriptionId);
-    const [names, waiting, plans, people] = await Promise.all([
-      readProductNames(options, productIds),
+    const [waiting, plans, people] = await Promise.all([
       isLinkable ? readWaitingCustomers(options, team, peopleOf) : null,
       isPaid ? null : readPlanNames(options),
       peopleOf(team.customerId === null ? [] : [team.customerId]),
@@ -60,10 +56,7 @@ export function teamPage(options: OperateContext): Hono<ConsoleEnv> {
     const person = people.get(team.customerId ?? '');
     const entered = readTexts(new URL(req.url).searchParams).get(`team:${team.id}`) ?? '';
     return render(
-      <TeamPage
-        {...{ explained, person, names, waiting, plans, entered, acted }}
-        {...{ timeline, before }}
-      />,
+      <TeamPage {...{ explained, person, waiting, plans, entered, acted, timeline, before }} />,
     );
   });
 }
@@ -76,8 +69,6 @@ type TeamPageProps = {
   readonly explained: ExplainedTeam;
   /** Whom its customer stands for. */
   readonly person: Person | undefined;
-  /** Of the products of its subscriptions. */
-  readonly names: ProductNames;
   /** `null` unless the team needs a customer. */
   readonly waiting: WaitingCustomers | null;
   /** The plans that it can be given; `null` where a subscription decides. */
@@ -87,9 +78,9 @@ type TeamPageProps = {
   readonly acted: readonly RecordedAction[];
 } & Omit<TimelineProps, 'team'>;
 
-function TeamPage({ explained, person, names, waiting, plans, ...props }: TeamPageProps) {
+function TeamPage({ explained, person, waiting, plans, ...props }: TeamPageProps) {
   const { entered, acted, ...shown } = props;
-  const { team, subscriptions, dismissal } = explained;
+  const { team, subscriptions, productNames, dismissal } = explained;
   const { id, customerId } = team;
   const failure = failureOf(acted, entered);
   return (
@@ -110,7 +101,7 @@ function TeamPage({ explained, person, names, waiting, plans, ...props }: TeamPa
       <TimelinePanel team={team} {...shown} />
       {subscriptions.length > 0 && (
         <Panel title="Known subscriptions" id="subscriptions">
-          <SubscriptionTable {...{ subscriptions, names }} />
+          <SubscriptionTable {...{ subscriptions, productNames }} />
         </Panel>
       )}
       {plans !== null && <PlanPanel {...{ team, plans, failure: planFailureOf(acted) }} />}
@@ -134,14 +125,14 @@ function planFailureOf([acted]: readonly RecordedAction[]): PlanFailure | null {
 
 const COLUMNS = ['Subscription', 'Status', 'Product', 'Last effect', 'Note'];
 
-type SubscriptionTableProps = Pick<TeamPageProps, 'names'> & Pick<ExplainedTeam, 'subscriptions'>;
+type SubscriptionTableProps = Pick<ExplainedTeam, 'subscriptions' | 'productNames'>;
 
 /** The customer's subscriptions, newest first, and which of them decides the team's plan. */
-function SubscriptionTable({ subscriptions, names }: SubscriptionTableProps) {
+function SubscriptionTable({ subscriptions, productNames }: SubscriptionTableProps) {
   const rows = subscriptions.map(({ subscription, order, isDeciding }) => [
     <OptionalText text={subscription.subscriptionId} maxLength={120} />,
     <StatusBadge status={subscription.status} />,
-    <OptionalText text={names.get(subscription.productId ?? '') ?? subscription.productId} />,
+    <OptionalText text={productNames.get(subscription.productId) ?? subscription.productId} />,
     <Time ms={subscription.createdSeconds * 1_000} format="age" />,
     <Note {...{ isDeciding, order }} />,
   ]);

@@ -49,6 +49,8 @@ export type ExplainedTeam = {
   readonly notes: readonly TeamNote[];
   /** Those of its customer, the newest deciding event first. */
   readonly subscriptions: readonly TeamSubscription[];
+  /** The known names of their products, by id. */
+  readonly productNames: StoredStates['names'];
   /** The newest part of what happened to it. */
   readonly timeline: Timeline;
   /** What the last comparison found, if that still holds; `null`: nothing. */
@@ -133,14 +135,17 @@ export async function explainTeam(
   if (team === null) return null;
   const { id, customerId } = team;
   const customerIds = customerId === null ? [] : [customerId];
-  const [timeline, states, issue, dismissal, changed, parked] = await Promise.all([
-    readTimelineOf(query, team, { planSelection, ...request }),
-    readStates(query, customerIds),
-    readIssueOf(context, team),
-    readDismissalOf(query, id),
-    readEntitlementChange(query, team),
-    countParked(query, customerId),
-  ]);
+  const [timeline, states, issue, isCompared, dismissal, dismissalId, changed, parked] =
+    await Promise.all([
+      readTimelineOf(query, team, { planSelection, ...request }),
+      readStates(query, customerIds),
+      readIssueOf(context, team),
+      readIsCompared(query, customerId),
+      readDismissalOf(query, id),
+      readNewestDismissal(query, `team:${id}`),
+      readEntitlementChange(query, team),
+      countParked(query, customerId),
+    ]);
   const state = states.of(customerId);
   const selected = selectedReport(state, planSelection);
   const subscriptions = decidingEventsOf(customerId ?? '', state)
@@ -153,14 +158,11 @@ export async function explainTeam(
   const { names } = states;
   const record = { team, state, names, subscriptions, planSelection, changed, parked };
   return {
-    ...{ team, planSelection, timeline },
-    isCompared: await readIsCompared(query, customerId),
-    issue,
-    dismissal,
-    dismissalId: await readNewestDismissal(query, `team:${id}`),
+    ...{ team, planSelection, timeline, issue, isCompared, dismissal, dismissalId },
     status: statusOf(record, deciding),
     notes: [...notesOn(record, deciding)],
     subscriptions,
+    productNames: names,
   };
 }
 

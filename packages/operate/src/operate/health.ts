@@ -1,4 +1,4 @@
-// Reads everything from which follows whether all is in sync, and lets health/ derive the issues. The console's
+// Reads everything from which follows whether all is in sync, and lets issues/ derive what is wrong. The console's
 // overview calls it, the doctor, and the metrics.
 
 import type { Database } from 'instep-engine/postgres';

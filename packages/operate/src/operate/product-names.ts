@@ -1,5 +1,6 @@
 // The names of products, for lists that have only their ids. The console's pages call it.
 
+import { readProductNames as readNames } from 'instep-engine/postgres';
 import type { OperateContext } from './context.ts';
 
 /**
@@ -12,17 +13,8 @@ import type { OperateContext } from './context.ts';
  * ```
  */
 export async function readProductNames(
-  { database: { query } }: Pick<OperateContext, 'database'>,
+  { database }: Pick<OperateContext, 'database'>,
   productIds: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
-  const rows = await query<{ id: string; name: string }>({
-    name: 'read_product_names',
-    text: `
-      select product_id as id, name
-        from instep.products
-       where product_id = any ($1::text[])
-         and name is not null`,
-    values: [productIds],
-  });
-  return new Map(rows.map(({ id, name }) => [id, name]));
+  return await readNames(database.query, productIds);
 }
