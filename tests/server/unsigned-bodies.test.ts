@@ -79,12 +79,17 @@ test('a body that makes room is refused at once, so that nothing keeps its bytes
   // Otherwise the deadline of the body would refuse it, too.
   vi.useFakeTimers({ toFake: ['setTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
-  const connections = Array.from({ length: THAT_FIT + 1 }, () => openConnection(server.url));
-  for (const connection of connections) {
-    connection.write(head(''));
+  const connections: RawConnection[] = [];
+  for (let count = 0; count < THAT_FIT + 1; count += 1) {
+    const connection = openConnection(server.url);
+    connection.write(head('Expect: 100-continue\r\n'));
+    // A connection that begins with many bytes waits for its turn, with a timer that is faked here.
+    await connection.receives(/100 Continue/);
     connection.write(' '.repeat(MEBIBYTE - 1));
+    connections.push(connection);
   }
-  await connections[0]?.closed();
+  // Closed without the 408 of a request that takes too long.
+  expect(statusesIn((await connections[0]?.closed()) ?? '')).toEqual([100]);
   await expect(bodies[0]).rejects.toMatchObject({ status: 408 });
   for (const connection of connections) connection.destroy();
 });
