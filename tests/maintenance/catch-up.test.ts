@@ -6,7 +6,6 @@ import { createCatchUpJob } from 'instep-engine/src/repair/catch-up.ts';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { Database } from '../support/internals/database.ts';
 import { type Ingest, IngestPipeline } from '../support/internals/ingest.ts';
-import { pruneLog, pruneParkedEvents } from '../support/internals/repair.ts';
 import { addTeam, readTeam } from '../support/internals/rows.ts';
 import { createStripeApi } from '../support/internals/stripe.ts';
 import { lockTeam, whileHeld } from '../support/postgres/locks.ts';
@@ -113,26 +112,6 @@ const seenBy = async ({ database }: Setting) => {
 };
 
 const idOf = (body: string): string => JSON.parse(body).id;
-
-test.each(['the same', 'another'])(
-  'does not import events again that the retention deleted, listed in %s API version',
-  async (version) => {
-    const listed = nextEvent({ customerId: 'cus_foreign' });
-    const apiVersion = version === 'another' ? { api_version: '2019-01-01' } : {};
-    const delivered = JSON.stringify({ ...JSON.parse(listed), ...apiVersion });
-    const setting = await setUp([listed, nextEvent({ customerId: 'cus_foreign' })]);
-    await setting.ingest([received(delivered)]);
-    const { query } = setting.database;
-    const { signal } = new AbortController();
-    expect(await pruneParkedEvents(query, Date.now() + 86_400_000, signal)).toBe(1);
-    await setting.instance()();
-    expect(await logOf(setting)).toMatchObject([{ outcome: 'parked', deliveries: 0 }]);
-    expect((await logOf(setting))[0]?.event_id).not.toBe(idOf(listed));
-    // Stripe delivers it later.
-    await setting.ingest([received(delivered)]);
-    expect(await logOf(setting)).toHaveLength(2);
-  },
-);
 
 test('stores missed events under their own ids and times, and nothing twice', async () => {
   const [first, missed, last] = [
@@ -326,41 +305,6 @@ test('passes over no missed event while the clock of the machine is ahead', asyn
   await setting.instance(setting.ingest, 0, () => Date.now() + aheadMs)();
   await setting.instance()();
   expect((await logOf(setting)).map(({ event_id }) => event_id)).toEqual([idOf(missed)]);
-});
-
-test('imports an event of the second before the newest one, even if the log was pruned', async () => {
-  const [pruned, older, newest] = [nextEvent(), nextEvent(), nextEvent()];
-  const missed = nextEvent({ createdSeconds: JSON.parse(older).created });
-  const setting = await setUp([pruned, older, newest]);
-  await setting.ingest([received(pruned), received(older), received(newest)]);
-  const { signal } = new AbortController();
-  await pruneLog({ query: setting.database.query, cutoffMs: Date.now() + 1_000 }, signal);
-
-  setting.events.set(JSON.parse(missed));
-  await setting.instance()();
-  expect((await logOf(setting)).map(({ event_id }) => event_id)).toEqual([
-    idOf(older),
-    idOf(missed),
-    idOf(newest),
-  ]);
-});
-
-test('does not import events again that were pruned', async () => {
-  const [pruned, older, newest] = [nextEvent(), nextEvent(), nextEvent()];
-  const setting = await setUp([pruned, older, newest]);
-  await setting.ingest([received(pruned), received(older), received(newest)]);
-  const { signal } = new AbortController();
-  await pruneLog({ query: setting.database.query, cutoffMs: Date.now() + 1_000 }, signal);
-  expect(await logOf(setting)).toHaveLength(2);
-
-  const missed = nextEvent({ subscriptionId: 'sub_missed' });
-  setting.events.set(JSON.parse(missed));
-  await setting.instance()();
-  expect((await logOf(setting)).map(({ event_id }) => event_id)).toEqual([
-    idOf(older),
-    idOf(newest),
-    idOf(missed),
-  ]);
 });
 
 describe('a team whose subscription is in no event', () => {

@@ -5,7 +5,7 @@ import { readFigures } from 'instep-operate/src/issues/figures.ts';
 import { expect, test } from 'vitest';
 import { pagesOf } from '../support/internals/database.ts';
 import type { Ingest, Settle } from '../support/internals/ingest.ts';
-import { pruneParkedEvents } from '../support/internals/repair.ts';
+import { pruneCustomers } from '../support/internals/repair.ts';
 import { addTeam, readTeam } from '../support/internals/rows.ts';
 import { lockTeam, whileHeld } from '../support/postgres/locks.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
@@ -159,29 +159,21 @@ test('events of a customer who was dismissed raise no alert until a new one arri
   expect(await store.planOf(nextId)).toMatchObject({ subscriptionStatus: 'canceled' });
 });
 
-test('parked events have a retention', async () => {
-  await store.database.query('truncate instep.events, instep.customers');
-  await store.database.query(
-    `update instep.leased_jobs set started_at = null where name = 'retention'`,
-  );
-  const ingest = openPipeline(store.database);
-  const nowMs = Date.now();
-  await ingest([received(eventBody({ customerId: 'cus_old' }), nowMs - 100_000)]);
-  await ingest([received(eventBody({ customerId: 'cus_new' }), nowMs)]);
-  await pruneExpired(() => nowMs);
-  expect(await parkedCustomers()).toEqual(['cus_new']);
-});
-
-test('parked events are pruned page by page, also where most of them have a team', async () => {
+test('customers that never had a team go with their last event, page by page', async () => {
   const { query } = store.database;
   await query('truncate instep.events, instep.customers');
-  // More than one statement examines, most of which stay.
-  await parkMany(5_000);
+  // More than one statement examines, most of which have a team.
+  await parkMany(2_500);
   await query(`insert into teams (name, provider_customer_id)
-               select '', 'cus_foreign_' || number from generate_series(1, 4200) as number`);
-  const tomorrow = Date.now() + 86_400_000;
-  expect(await pruneParkedEvents(query, tomorrow, signal)).toBe(800);
-  expect(await pruneParkedEvents(query, tomorrow, signal)).toBe(0);
+               select '', 'cus_foreign_' || number from generate_series(1, 2100) as number`);
+  const ingest = openPipeline(store.database);
+  const later = Date.now() + 1_000_000;
+  await ingest([received(eventBody({ customerId: 'cus_foreign_2500' }), later)]);
+  const prune = () => pruneCustomers({ query, cutoffMs: later }, signal);
+  expect(await prune()).toBe(399);
+  expect(await prune()).toBe(0);
+  expect(await parkedCustomers()).not.toContain('cus_foreign_2499');
+  expect((await parkedCustomers()).slice(-2)).toEqual(['cus_foreign_2500', 'cus_foreign_2500']);
   await query(`delete from teams where provider_customer_id like 'cus_foreign_%'`);
   await query('truncate instep.events, instep.customers');
 });

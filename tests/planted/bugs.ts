@@ -195,8 +195,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'the newest tie group is pruned',
     'repair/prune.ts',
     [
-      '  event.created_at < to_timestamp(event.deciding_seconds)\n',
-      '  event.created_at <= to_timestamp(event.deciding_seconds)\n',
+      'and event.created_at < to_timestamp(event.deciding_seconds)\n',
+      'and event.created_at <= to_timestamp(event.deciding_seconds)\n',
     ],
     ['between_them.created_at > event.created_at', 'between_them.created_at >= event.created_at'],
     [

@@ -5,8 +5,12 @@ export { readPositionSince } from 'instep-engine/src/log/event-rows.ts';
 export { FailedJobs } from 'instep-engine/src/repair/failed-jobs.ts';
 export { createJobs } from 'instep-engine/src/repair/jobs.ts';
 export { type LeasedRun, sweep, withLease } from 'instep-engine/src/repair/lease.ts';
-export { pruneEvents, pruneLog, readPrunedBefore } from 'instep-engine/src/repair/prune.ts';
-export { pruneParkedEvents } from 'instep-engine/src/repair/prune-parked.ts';
+export {
+  pruneCustomers,
+  pruneEvents,
+  pruneLog,
+  readPrunedBefore,
+} from 'instep-engine/src/repair/prune.ts';
 export {
   IS_COMPARED,
   raiseQuestions,

@@ -40,14 +40,6 @@ create table instep.migrations (
 
 -- EVENTS
 
--- Parked events that the retention has deleted in the last 31 days, of customers who never had a team: Stripe lists
--- them for 30 days, and without this table catch-up would import them again.
-create table instep.pruned_events (
-  key       uuid        primary key,
-  event_id  text,
-  pruned_at timestamptz not null default now()
-);
-
 -- One row: how far the event log has been pruned.
 create table instep.pruning (
   is_only_row   boolean     primary key default true check (is_only_row),
@@ -82,8 +74,7 @@ create table instep.findings (
 
 -- MAINTENANCE
 
--- Jobs that one instance at a time runs, and that another instance continues after a crash. Also the
--- last call to Stripe's API in the background, as \`stripe-call\`: it spaces the calls of all instances.
+-- Jobs that one instance at a time runs, and that another instance continues after a crash.
 create table instep.leased_jobs (
   name          text        primary key,
   holder        text,

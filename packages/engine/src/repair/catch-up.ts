@@ -15,7 +15,6 @@ import type { StripeApi } from '../stripe/api.ts';
 import { isRefusedByStripe } from '../stripe/api-failure.ts';
 import { parseEvent } from '../stripe/parse-event.ts';
 import { type LeasedRun, withLease } from './lease.ts';
-import { findPruned } from './prune.ts';
 import { readPages } from './stripe-calls.ts';
 import type { Job } from './worker.ts';
 
@@ -152,10 +151,9 @@ async function store(
   });
   const known = await readEventIds(query, tieGroupRanges(events.map(({ key }) => key)));
   const knownIds = new Set(known.flatMap((event) => [event.key, idInTieGroup(event)]));
-  const unknown = events.filter(
+  const missed = events.filter(
     (event) => !knownIds.has(event.key) && !knownIds.has(idInTieGroup(event)),
   );
-  const missed = unknown.length === 0 ? [] : await withoutPruned(unknown, query);
   const unclear = await compareUnknown(missed, options, signal);
   await Promise.all(
     missed.map(async (event) => {
@@ -211,18 +209,4 @@ async function compareUnknown(
     if (isForbidden) unclear.add(customerId);
   }
   return unclear;
-}
-
-/** Leaves out the events that may have been pruned: the ordering rule no longer needs them. */
-async function withoutPruned(
-  events: readonly ReceivedEvent[],
-  query: Query,
-): Promise<ReceivedEvent[]> {
-  const readable = events.filter((event) => event.kind !== 'unreadable');
-  const indexes = await findPruned(
-    query,
-    readable.map(({ subscription }) => subscription),
-  );
-  const pruned = new Set<ReceivedEvent | undefined>([...indexes].map((index) => readable[index]));
-  return events.filter((event) => !pruned.has(event));
 }

@@ -21,7 +21,6 @@ import {
 import { applyProductNames } from './plan-names.ts';
 import { pruneCustomers, pruneLog } from './prune.ts';
 import { createPruneJob } from './prune-job.ts';
-import { pruneParkedEvents } from './prune-parked.ts';
 import { raiseNewCustomers } from './questions.ts';
 import type { ReconcileServices } from './reconcile/progress.ts';
 import { createComparison, createReconcileJob, hasCompared } from './reconcile/reconcile.ts';
@@ -55,7 +54,7 @@ export function createJobs(
   } = services;
   const { query } = database;
   const holder = nonce();
-  const api = limitRate(services.api, query);
+  const api = limitRate(services.api);
   const { retrieveSubscription, retrieveProductName, listEvents } = api;
   /** Lets one instance at a time read what is due, by the lease of this name. */
   const inTurn =
@@ -123,10 +122,7 @@ export function createJobs(
       async (cutoffMs, signal) => {
         const count = await pruneLog({ query, cutoffMs }, signal);
         if (count > 0) logger.info({ count }, 'event log pruned');
-        // Without its parked events the state of a known customer is outdated, and a team can get that customer again.
-        const parked = await pruneParkedEvents(query, cutoffMs, signal);
-        if (parked > 0) logger.info({ count: parked }, 'parked events pruned');
-        const customers = await pruneCustomers(query, signal);
+        const customers = await pruneCustomers({ query, cutoffMs }, signal);
         if (customers > 0) logger.info({ count: customers }, 'customers without a team pruned');
       },
     ),

@@ -1,10 +1,12 @@
-// Deletes old events that the ordering rule no longer needs, and knows which can be missing since. The job
-// `retention` calls it; catch-up and the explanations ask it.
+// Deletes old events that the ordering rule no longer needs, and customers that never had a team. The job `retention`
+// calls it.
 
 import type { Query } from '../postgres/database.ts';
-import { columnArrays, onlyRow } from '../postgres/named-statement.ts';
+import { type Examined, examine } from '../postgres/examine.ts';
+import { onlyRow } from '../postgres/named-statement.ts';
 import { readStates } from '../postgres/statements/customers.ts';
-import type { EventSubscription } from '../rule/event.ts';
+import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
+import { isAfter } from '../postgres/tables/id-from-text.ts';
 import { FIRST_DATED_KEY } from '../rule/event-key-layout.ts';
 import { throttle } from '../runtime/retry.ts';
 
@@ -23,7 +25,7 @@ const SHARE = 0.05;
  */
 export async function pruneLog(
   { query, cutoffMs }: PruneOptions,
-  signal: AbortSignal = new AbortController().signal,
+  signal: AbortSignal,
 ): Promise<number> {
   let pruned = 0;
   let step: PruneStep = { afterPosition: 0, cutoffMs };
@@ -54,27 +56,18 @@ type Pruned = {
 /** The number of events that one statement examines, within a few milliseconds. */
 const BATCH = 500;
 
-/**
- * SQL: whether the ordering rule no longer needs `event`: the deciding event of its subscription is newer and certain, and
- * the event is not of the last tie group before that one, in which the status of a later one can have begun.
- */
-const IS_NO_LONGER_NEEDED = `
-  event.created_at < to_timestamp(event.deciding_seconds)
-  and exists (
-    select
-      from instep.events as between_them
-     where between_them.customer_id = event.customer_id
-       and between_them.subscription_id is not distinct from event.subscription_id
-       and between_them.created_at > event.created_at
-       and between_them.created_at < to_timestamp(event.deciding_seconds)
-  )`;
-
-type OfSubscription = Pick<EventSubscription, 'customerId' | 'subscriptionId'>;
+/** Some event of the log, with what names its subscription. */
+type LoggedEvent = {
+  readonly position: number;
+  readonly customerId: string | null;
+  readonly subscriptionId: string | null;
+  readonly isBefore: boolean;
+};
 
 /** For each, the second of its subscription's deciding event; `null`: there is none that is certain. */
 async function readDecidingSeconds(
   query: Query,
-  events: readonly { [Name in keyof OfSubscription]: OfSubscription[Name] | null }[],
+  events: readonly LoggedEvent[],
 ): Promise<(number | null)[]> {
   const customerIds = new Set(events.flatMap(({ customerId }) => customerId ?? []));
   const states = await readStates(query, [...customerIds]);
@@ -84,19 +77,18 @@ async function readDecidingSeconds(
   });
 }
 
-type Examined = OfSubscription & { readonly position: number; readonly isBefore: boolean };
-
 /**
- * Deletes, among some events of the log, those that were received before the cutoff and are no
- * longer needed (docs/decisions/0012): unreadable events, and events whose subscription has newer
- * ones. It waits for no lock, so that arriving events never wait for it.
+ * Deletes, among some events of the log, those that were received before the cutoff and are no longer needed
+ * (docs/decisions/0012): unreadable events, and events that are older than the deciding one of their subscription, unless
+ * they are of the last tie group before that, in which the status of a later one can have begun. It waits for no lock, so
+ * that arriving events never wait for it.
  */
 export async function pruneEvents(
   query: Query,
   { afterPosition, cutoffMs }: PruneStep,
 ): Promise<Pruned> {
   const cutoff = new Date(cutoffMs);
-  const examined = await query<Examined>({
+  const examined = await query<LoggedEvent>({
     name: 'read_events_to_prune',
     text: `
       select position,
@@ -125,9 +117,16 @@ export async function pruneEvents(
                     for update skip locked
                ) as event
          where event.outcome = 'unreadable'
-            or event.outcome <> 'parked'
-               and event.key >= '${FIRST_DATED_KEY}'
-               and ${IS_NO_LONGER_NEEDED}
+            or event.key >= '${FIRST_DATED_KEY}'
+               and event.created_at < to_timestamp(event.deciding_seconds)
+               and exists (
+                     select
+                       from instep.events as between_them
+                      where between_them.customer_id = event.customer_id
+                        and between_them.subscription_id is not distinct from event.subscription_id
+                        and between_them.created_at > event.created_at
+                        and between_them.created_at < to_timestamp(event.deciding_seconds)
+                   )
       ), pruned as (
         delete from instep.events as event
          using prunable
@@ -146,57 +145,69 @@ export async function pruneEvents(
   return { count, lastPosition: isEnd ? null : (examined.at(-1)?.position ?? null) };
 }
 
-/** Deletes the states of customers that never had a team and of whom no event is left. */
-export async function pruneCustomers(query: Query, signal: AbortSignal): Promise<number> {
-  let pruned = 0;
-  for (let count = BATCH; count === BATCH && !signal.aborted; pruned += count) {
-    const rows = await query({
-      name: 'prune_customers',
-      text: `
-        delete from instep.customers
-         where customer_id in (
-                 select customer_id
-                   from instep.customers as customer
-                  where waiting is not null
-                    and not had_team
-                    and not exists (
-                          select
-                            from instep.events as event
-                           where event.customer_id = customer.customer_id
-                        )
-                  limit ${BATCH}
-                    for update skip locked
-               )
-        returning customer_id`,
-    });
-    count = rows.length;
-  }
-  return pruned;
-}
+const LIMIT = 2_000;
 
-/** The indexes of those of these events that may have been pruned. */
-export async function findPruned(
-  query: Query,
-  events: readonly EventSubscription[],
-): Promise<ReadonlySet<number>> {
-  const decidingSeconds = await readDecidingSeconds(query, events);
-  const rows = await query<{ index: number }>({
-    name: 'find_pruned',
-    text: `
-      select event.index
-        from (select customer_id, subscription_id, to_timestamp(seconds) as created_at,
-                     deciding_seconds, (ordinality - 1)::integer as index
-                from unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[])
-                     with ordinality as asked (customer_id, subscription_id, seconds, deciding_seconds)
-             ) as event
-        join instep.pruning on event.created_at < pruning.pruned_before
-       where ${IS_NO_LONGER_NEEDED}`,
-    values: [
-      ...columnArrays(events, 'customerId', 'subscriptionId', 'createdSeconds'),
-      decidingSeconds,
-    ],
-  });
-  return new Set(rows.map(({ index }) => index));
+/** An unchanged version proves that no event has arrived since. */
+const PRUNE_CUSTOMERS = ({ teams }: ApplicationTables) => `
+      unclaimed as materialized (
+        select customer_id, version
+          from examined
+         where not exists (
+                 select
+                   from ${teams.rows} as teams
+                  where provider_customer_id = examined.customer_id
+               )
+           and not exists (
+                 select
+                   from instep.events as event
+                  where event.customer_id = examined.customer_id
+                    and received_at >= $2
+               )
+      ), found as (
+        select customer_id
+          from unclaimed
+          join instep.customers as customer using (customer_id, version)
+           for update of customer skip locked
+      ), without_events as (
+        delete from instep.events
+         where customer_id in (select customer_id from found)
+      ), gone as (
+        delete from instep.customers
+         where customer_id in (select customer_id from found)
+      )`;
+
+/**
+ * Deletes the customers that never had a team and whose last event was received before the cutoff, with their events: other
+ * products can share the Stripe account. Returns how many.
+ */
+export async function pruneCustomers(
+  { query, cutoffMs }: PruneOptions,
+  signal: AbortSignal,
+): Promise<number> {
+  let pruned = 0;
+  let after: string | null = null;
+  do {
+    const startedAtMs = performance.now();
+    const page: Examined<object, string> = await examine(query, {
+      name: 'prune_customers',
+      examined: () => `
+        select customer_id, version
+          from instep.customers
+         where waiting is not null
+           and not had_team
+           and ${isAfter('text', '$1::text', 'customer_id')}
+         order by customer_id
+         limit ${LIMIT}`,
+      key: 'customer_id',
+      limit: LIMIT,
+      found: PRUNE_CUSTOMERS,
+      values: [after, new Date(cutoffMs)],
+    });
+    pruned += page.found.length;
+    after = page.examinedTo;
+    if (after !== null) await throttle({ startedAtMs, share: SHARE }, signal);
+  } while (after !== null && !signal.aborted);
+  return pruned;
 }
 
 /** Events received before this time may have been pruned; `null`: none were. */

@@ -1,7 +1,5 @@
 // How background work calls Stripe: at a limited rate, page by page, again after a failure, and how recent an answer is.
 
-import type { Query } from '../postgres/database.ts';
-import { onlyRow } from '../postgres/named-statement.ts';
 import type { Json } from '../rule/json.ts';
 import { DeadlineExceeded } from '../runtime/deadline.ts';
 import { pause, retry, Stopped } from '../runtime/retry.ts';
@@ -69,22 +67,30 @@ function cursorAfter(object: Json | undefined): string {
  */
 const CALL_INTERVAL_MS = 110;
 
-/** Calls of this process alone, spaced evenly in time: for a database to which nothing can be written. */
-export function limitOwnRate(get: Get): Get {
+/** Waits for the next of the times that are spaced evenly. */
+function spacedEvenly(): (signal: AbortSignal | undefined) => Promise<void> {
   let nextAtMs = 0;
-  return async (request) => {
+  return async (signal) => {
     const atMs = Math.max(performance.now(), nextAtMs);
     nextAtMs = atMs + CALL_INTERVAL_MS;
-    await pause(atMs - performance.now(), { signal: request.signal });
+    await pause(atMs - performance.now(), { signal });
+  };
+}
+
+export function limitOwnRate(get: Get): Get {
+  const nextTime = spacedEvenly();
+  return async (request) => {
+    await nextTime(request.signal);
     return await get(request);
   };
 }
 
-/** Stripe's API for background calls. The calls of all processes of a database are spaced evenly in time. */
-export function limitRate(api: StripeApi, query: Query): StripeApi {
+/** Stripe's API for background calls. One instance at a time runs a job, so their number hardly grows with the instances. */
+export function limitRate(api: StripeApi): StripeApi {
+  const nextTime = spacedEvenly();
   function limited<From, Result>(call: (from: From, signal?: AbortSignal) => Promise<Result>) {
     return async (from: From, signal?: AbortSignal): Promise<Result> => {
-      await pause(await scheduleCall(query), { signal });
+      await nextTime(signal);
       return await call(from, signal);
     };
   }
@@ -97,25 +103,4 @@ export function limitRate(api: StripeApi, query: Query): StripeApi {
     retrieveCustomer: limited(api.retrieveCustomer),
     listCustomers: limited(api.listCustomers),
   };
-}
-
-/**
- * Schedules a call to Stripe's API after all calls scheduled so far. Returns the milliseconds until then. A
- * call scheduled more than a minute ahead is ignored, because the server's clock has been set back since.
- */
-async function scheduleCall(query: Query): Promise<number> {
-  const row = await onlyRow<{ waitMs: number }>(query, {
-    name: 'schedule_call',
-    text: `
-      insert into instep.leased_jobs as last_call (name, started_at)
-      values ('stripe-call', clock_timestamp())
-          on conflict (name) do update
-         set started_at = case
-               when last_call.started_at > clock_timestamp() + interval '1 minute' then clock_timestamp()
-               else greatest(last_call.started_at + interval '${CALL_INTERVAL_MS} ms', clock_timestamp())
-             end
-      returning greatest(0, extract(epoch from started_at - clock_timestamp()) * 1000)::integer
-                as "waitMs"`,
-  });
-  return row.waitMs;
 }

@@ -49,8 +49,10 @@ const isLong = (secret: string) => Buffer.byteLength(secret) >= MIN_SECRET_BYTES
 
 const DAY_MS = 86_400_000;
 
-const retention = (byDefault: string) =>
-  durationOrOff(byDefault, 'a duration such as 90d or 12h', { off: ['off', '0'] });
+const forever = ['off', '0'];
+
+/** Stripe lists the events of 30 days, and catch-up must find all of these in the log. */
+const MIN_RETENTION_MS = 31 * DAY_MS;
 
 const interval = (byDefault: string) =>
   durationOrOff(byDefault, 'an interval such as 90s, 15m or 1h, up to 30d', {
@@ -115,8 +117,10 @@ const variables = ({ OPS_PORT, OPS_TOKEN, OPS_TOKENS, PROFILE }: Environment) =>
   LINK_BY_METADATA: v.optional(
     v.pipe(v.string(), v.regex(/^[\w.-]{1,40}$/, 'must be a key of metadata, such as teamId')),
   ),
-  EVENT_RETENTION: retention('90d'),
-  PLAN_HISTORY_RETENTION: retention('730d'),
+  EVENT_RETENTION: durationOrOff('90d', 'a duration such as 90d, at least 31d', {
+    ...{ off: forever, minMs: MIN_RETENTION_MS },
+  }),
+  PLAN_HISTORY_RETENTION: durationOrOff('730d', 'a duration such as 730d', { off: forever }),
   CATCH_UP_INTERVAL: interval('1h'),
   RECONCILE_INTERVAL: interval('1d'),
   MAX_BODY_BYTES: wholeNumber(2_097_152, 1_024, 67_108_864),

@@ -2,7 +2,7 @@
 
 import { readEvents, readEventsAt } from 'instep-engine/log';
 import { canOthersSucceed, DatabaseRefused, linkTeam, type Query } from 'instep-engine/postgres';
-import { askForOrder, limitRate } from 'instep-engine/repair';
+import { askForOrder } from 'instep-engine/repair';
 import type { ActingOperator } from 'instep-engine/rule';
 import { InstepError } from 'instep-engine/runtime';
 import {
@@ -301,8 +301,7 @@ async function compare(id: string, context: ActionContext, isDryRun: boolean): P
 
 async function decideOrder(subscriptionId: string, context: ActionContext): Promise<Outcome> {
   const { query } = context.database;
-  const { retrieveSubscription } = limitRate(context.api, query);
-  const options = { ...context, query, retrieveSubscription };
+  const options = { ...context, query, retrieveSubscription: context.api.retrieveSubscription };
   switch (await askForOrder(subscriptionId, options, AbortSignal.timeout(DEADLINE_MS))) {
     case 'order known':
       return done({ code: 'order-known' });

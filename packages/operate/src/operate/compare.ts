@@ -3,7 +3,6 @@
 
 import type { ApplicationId } from 'instep-engine/postgres';
 import {
-  limitRate,
   type Progress,
   ReconciliationFailed,
   type ReconciliationIssue,
@@ -33,8 +32,7 @@ export async function compareOrRepair(
   const onIssue = (issue: ReconciliationIssue) => void issues.push(issue);
   const signal = AbortSignal.timeout(DEADLINE_MS);
   try {
-    const services = { ...context, api: limitRate(context.api, context.database.query) };
-    await reconcileCustomer(team.customerId, { ...services, isDryRun, onIssue }, signal);
+    await reconcileCustomer(team.customerId, { ...context, isDryRun, onIssue }, signal);
   } catch (error) {
     if (signal.aborted) return { code: 'failed', error: 'DEADLINE_EXCEEDED' };
     if (!(error instanceof ReconciliationFailed)) throw error;

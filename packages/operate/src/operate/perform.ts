@@ -232,7 +232,7 @@ type TaskOf<Name extends Task['action']> = Extract<Task, { readonly action: Name
 async function reconcileFor(task: TaskOf<'reconcile'>, context: ActionContext): Promise<Outcome> {
   const { customerId, canResume = false, isDryRun = false, onIssue = () => undefined } = task;
   const { signal = new AbortController().signal } = task;
-  const api = limitRate(context.api, context.database.query);
+  const api = limitRate(context.api);
   const services = { ...context, api, isDryRun, onIssue };
   const counts =
     customerId === undefined

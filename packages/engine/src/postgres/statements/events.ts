@@ -16,7 +16,7 @@ export const LOGGED_EVENT_COLUMNS = `
   (extract(epoch from received_at) * 1000)::bigint as "receivedAtMs",
   body`;
 
-/** The keys and ids of the events with keys in these ranges that are in the log, or that the retention deleted while parked. */
+/** The keys and ids of the events with keys in these ranges that are in the log. */
 export async function readEventIds(
   query: Query,
   ranges: readonly KeyRange[],
@@ -32,11 +32,7 @@ export async function readEventIds(
                 where key between low and high
                 order by key
                 limit 1000
-             ) as event
-       union all
-      select key, event_id
-        from unnest($1::uuid[], $2::uuid[]) as range (low, high)
-        join instep.pruned_events on key between low and high`,
+             ) as event`,
     values: columnArrays(ranges, 'low', 'high'),
   });
 }
