@@ -6,7 +6,7 @@ import { isComplete } from './tests/support/test-length.ts';
 const LONG = isComplete ? [] : ['tests/**/*.long.test.ts'];
 
 /** These need the machine for themselves: what runs beside a flood would wait too long. */
-const FLOODS = 'tests/faults/{attacks,floods}.test.ts';
+const FLOODS = 'tests/faults/floods.test.ts';
 
 /**
  * These watch which code runs, or replace a module, from its first import on, or register a tracer for the whole

@@ -1,5 +1,4 @@
 import { describe, test } from 'vitest';
-import { reportFigures } from './report.ts';
 import { SCENARIOS } from './scenarios.ts';
 
 /** The arguments of `scripts/torture.js`. */
@@ -14,16 +13,18 @@ if (chosen.length === 0) {
 }
 
 describe.each(chosen)('%s', (one, scenario) => {
-  test.skipIf(scenario.isPossible?.() === false)(scenario.promise, async () => {
-    const times = TORTURE_TIMES === undefined ? scenario.times.long : Number(TORTURE_TIMES);
-    const figures = await scenario.run({
-      times,
-      onProgress: (done) => showProgress(one, done, times),
-    });
-    process.stderr.write('\n');
-    process.stdout.write(`${JSON.stringify({ name: one, ...figures })}\n`);
-    reportFigures({ name: one, scenario, times, figures });
-  });
+  test.skipIf(scenario.isPossible?.() === false)(
+    `${scenario.fault}: ${scenario.promise}`,
+    async () => {
+      const times = TORTURE_TIMES === undefined ? scenario.times.long : Number(TORTURE_TIMES);
+      const figures = await scenario.run({
+        times,
+        onProgress: (done) => showProgress(one, done, times),
+      });
+      process.stderr.write('\n');
+      process.stdout.write(`${JSON.stringify({ name: one, ...figures })}\n`);
+    },
+  );
 });
 
 function showProgress(one: string, done: number, times: number): void {

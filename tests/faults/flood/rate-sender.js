@@ -106,6 +106,6 @@ const timer = setInterval(() => {
 
 function finish() {
   clearInterval(timer);
-  const seen = { accepted, acceptedMs, refusedMs, profiles: 0, broken, odd };
+  const seen = { accepted, acceptedMs, refusedMs, broken, odd };
   process.send?.({ ...seen, sent, unsent, unanswered: inFlight }, () => process.exit());
 }

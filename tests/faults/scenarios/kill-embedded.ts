@@ -1,8 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { openEmbeddedPostgres } from 'instep-embedded-postgres';
 import { onTestFinished } from 'vitest';
 import { createRandom } from '../../../simulation/random.ts';
-import { makeOpenFolder } from '../../embedded-postgres/data-folders.ts';
-import { EmbeddedService } from '../embedded-service.ts';
+import {
+  deleteDatabase,
+  killServer,
+  makeOpenFolder,
+} from '../../embedded-postgres/data-folders.ts';
+import { openDatabase } from '../../support/internals/database.ts';
+import { startInstep } from '../../support/process/instep-process.ts';
 import { startLoad } from '../load.ts';
 import type { Scenario } from '../scenario.ts';
 
@@ -13,21 +19,36 @@ export const killEmbedded: Scenario = {
   promise: 'the server restarts the database by itself, and nothing acknowledged is lost',
   times: { short: 3, long: 200 },
   async run({ times, onProgress }) {
-    const service = await EmbeddedService.start(await makeOpenFolder());
-    onTestFinished(() => service.remove());
+    const dataFolder = await makeOpenFolder();
+    onTestFinished(() => deleteDatabase(dataFolder));
+    const server = await startInstep({ INSTEP_DATA: dataFolder });
+    const embedded = { dataFolder, onNotice: () => undefined };
+    // Only the server restarts the database.
+    const { connection, release } = await openEmbeddedPostgres(embedded);
+    await release();
+    const database = openDatabase({
+      connection,
+      maxConnections: 4,
+      statementTimeoutMs: 10_000,
+      onConnectionError: () => undefined,
+    });
     const random = createRandom(7);
-    const load = await startLoad(service.database, { url: () => service.server.url });
+    const load = await startLoad(database, { url: () => server.url });
     let slowestMs = 0;
     for (let done = 1; done <= times; done += 1) {
       await sleep(random.next() * MAX_LIFE_MS);
-      await service.killPostgres();
+      await killServer(dataFolder);
       // Some were answered before the crash; later ones get a new server.
       const { waitedMs } = await load.untilMore(20);
       slowestMs = Math.max(slowestMs, waitedMs);
       onProgress?.(done);
     }
     await load.finish();
-    const figures = await service.stop((database) => load.audit(database));
+    await server.stop();
+    const reopened = await openEmbeddedPostgres(embedded);
+    const figures = await load.audit(database);
+    await database.close();
+    await reopened.release();
     return { kills: times, ...figures, 'ms at most until the next answer': slowestMs };
   },
 };

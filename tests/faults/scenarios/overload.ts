@@ -1,15 +1,14 @@
+import { readFileSync } from 'node:fs';
 import type { Database } from '../../support/internals/database.ts';
 import { createDatabase } from '../../support/postgres/test-database.ts';
 import { startInstep } from '../../support/process/instep-process.ts';
-import { type EventFlood, floodAtRate, floodWithEvents } from '../flood/events.ts';
-import { startProfileReader } from '../flood/profiles.ts';
+import { type EventFlood, floodWithEvents } from '../flood/events.ts';
 import { percentile } from '../percentile.ts';
-import { canMeasureUse, useOf } from '../process-use.ts';
-import { expectServed, slowestMs } from '../regular-traffic.ts';
+import { expectServed, slowestMs, startRegularTraffic } from '../regular-traffic.ts';
 import type { Scenario } from '../scenario.ts';
 
-/** Enough senders to keep the server busy, so that their rate is the server's maximum. */
-const ENOUGH = 64;
+/** Enough connections and events to keep the server busy, so that it acknowledges as many as it can. */
+const ENOUGH = { connections: 64, ratePerSecond: 20_000 };
 const CALM_MS = 3_000;
 /** The factor of the overload. Each event uses a connection without a pending answer. */
 const TIMES_TOO_MUCH = 10;
@@ -31,33 +30,33 @@ export const overload: Scenario = {
     'requests are answered almost as fast as before, memory stays bounded, and the rate recovers ' +
     'immediately',
   times: { short: 4, long: 60 },
-  isPossible: canMeasureUse,
+  isPossible: () => process.platform === 'linux',
   async run({ times: seconds, onProgress }) {
     const { url: databaseUrl, database } = await createDatabase();
     await slowTeams(database);
     const server = await startInstep({ DATABASE_URL: databaseUrl.href });
     const { url } = server;
-    const calm = { url, connections: ENOUGH, durationMs: CALM_MS };
+    const calm = { url, ...ENOUGH, durationMs: CALM_MS };
 
     // The first events compile code and plan statements.
     await floodWithEvents(database, calm);
-    const calmReader = await startProfileReader(database, url);
+    const calmReaders = await startRegularTraffic(database, url, 0);
     const before = await floodWithEvents(database, calm);
-    const calmProfiles = await calmReader.finish();
+    await calmReaders.finish();
 
     const megabytes: number[] = [];
     const watch = setInterval(() => {
-      megabytes.push(useOf(server.process.pid ?? 0).megabytes);
+      megabytes.push(megabytesOf(server.process.pid ?? 0));
       onProgress?.(Math.min(seconds, megabytes.length));
     }, 1_000);
-    const reader = await startProfileReader(database, url);
-    const flood = await floodAtRate(database, {
+    const readers = await startRegularTraffic(database, url, 0);
+    const flood = await floodWithEvents(database, {
       url,
       connections: MAX_CONNECTIONS,
       durationMs: seconds * 1_000,
       ratePerSecond: TIMES_TOO_MUCH * perSecond(before),
     });
-    const profiles = await reader.finish();
+    await readers.finish();
     clearInterval(watch);
     const after = await floodWithEvents(database, calm);
     await server.stop();
@@ -72,7 +71,7 @@ export const overload: Scenario = {
       throw new Error('nothing was refused by admission: the flood was too small');
     }
     if (mostMegabytes > MAX_MB) throw new Error(`it took ${mostMegabytes} MB`);
-    expectServed(profiles, 100);
+    expectServed(readers.attempts, 100);
     return {
       'events/s processed before the overload': Math.round(perSecond(before)),
       'events/s sent': Math.round(flood.sent / seconds),
@@ -82,8 +81,8 @@ export const overload: Scenario = {
       'events/s processed after the overload': Math.round(perSecond(after)),
       'ms p99 of accepted events': percentile(flood.acceptedMs, 99),
       'ms p99 of refused events': percentile(flood.refusedMs, 99),
-      'ms p99 of profiles before the overload': slowestMs(calmProfiles),
-      'ms p99 of profiles during the overload': slowestMs(profiles),
+      'ms p99 of profiles before the overload': slowestMs(calmReaders.attempts),
+      'ms p99 of profiles during the overload': slowestMs(readers.attempts),
       'connections broken': flood.broken,
       'MB resident after a tenth of the time': megabytes[Math.floor(megabytes.length / 10)] ?? 0,
       'MB resident at most': mostMegabytes,
@@ -94,6 +93,13 @@ export const overload: Scenario = {
 };
 
 const perSecond = ({ acknowledged }: EventFlood) => (acknowledged * 1_000) / CALM_MS;
+
+/** The private memory of a process. */
+function megabytesOf(pid: number): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  const [, kilobytes = '0'] = /VmRSS:\s+(\d+)/.exec(status) ?? [];
+  return Math.round(Number(kilobytes) / 1_024);
+}
 
 async function slowTeams(database: Database): Promise<void> {
   await database.query(`

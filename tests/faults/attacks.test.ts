@@ -1,4 +1,0 @@
-import { ATTACKS } from './scenarios.ts';
-import { testShortForms } from './short-form.ts';
-
-testShortForms(ATTACKS);
