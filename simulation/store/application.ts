@@ -2,7 +2,7 @@ import { type CheckoutServices, completeCheckout } from 'instep/src/checkout/che
 import type { PlanSelection } from 'instep-engine/rule';
 import type { ApplicationId } from 'instep-engine/src/postgres/application.ts';
 import type { Database, Query } from 'instep-engine/src/postgres/database.ts';
-import { linkTeam } from 'instep-engine/src/postgres/statements/current-plan.ts';
+import { linkTeam } from 'instep-engine/src/postgres/statements/link-teams.ts';
 import { addTeam } from 'instep-engine/src/postgres/statements/teams.ts';
 import { checkoutRecord, type Redirect } from '../checkout.ts';
 import { giftRecord, type TeamRecord } from '../expected-team.ts';

@@ -1,11 +1,10 @@
 import { type ApplicationId, createLogger } from 'instep';
 import { type Operator, openContext, perform, readPlanChanges } from 'instep/operate';
-import { linkTeam as link } from 'instep-engine/src/postgres/statements/current-plan.ts';
 import { applyProductNames } from 'instep-engine/src/repair/plan-names.ts';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { Database, Query } from '../support/internals/database.ts';
 import { performOne } from '../support/internals/operations.ts';
-import { writeProductName } from '../support/internals/rows.ts';
+import { linkTeam as link, writeProductName } from '../support/internals/rows.ts';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';

@@ -1,9 +1,8 @@
 import type { ApplicationId } from 'instep';
-import { linkTeam } from 'instep-engine/src/postgres/statements/current-plan.ts';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Settle } from '../support/internals/ingest.ts';
 import { raiseQuestions } from '../support/internals/repair.ts';
-import { addTeam } from '../support/internals/rows.ts';
+import { addTeam, linkTeam } from '../support/internals/rows.ts';
 import { lockTeam, whileHeld } from '../support/postgres/locks.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { NO_PLAN } from '../support/service/contract-service.ts';

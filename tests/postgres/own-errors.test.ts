@@ -2,12 +2,7 @@ import { SchemaInUse } from 'instep';
 import { DeadlineExceeded, Stopped } from 'instep-engine/runtime';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import {
-  type Database,
-  openDatabase,
-  parseDatabaseUrl,
-  unlessRefused,
-} from '../support/internals/database.ts';
+import { type Database, openDatabase, parseDatabaseUrl } from '../support/internals/database.ts';
 import { startProxy, type TcpProxy } from '../support/network/tcp-proxy.ts';
 import { createEmptyDatabase, postgresServers } from '../support/postgres/test-database.ts';
 
@@ -90,20 +85,6 @@ describe.each(places)("$name, the app's pool: $pool", ({ server, options }) => {
         Promise.reject(new TypeError('a bug')),
       ]),
     );
-    await expect(transaction).rejects.toThrow(TypeError);
-    expect(await backends()).toEqual(before);
-    expect(await notes()).toEqual([]);
-  });
-
-  test('behind a savepoint, a bug is no refusal of the app', async () => {
-    const before = await backends();
-    const transaction = database.transaction(async (query) => {
-      await query(`insert into notes values ('undone')`);
-      await unlessRefused(query, async () => {
-        await query(`insert into notes values ('undone too')`);
-        throw new TypeError('a bug');
-      });
-    });
     await expect(transaction).rejects.toThrow(TypeError);
     expect(await backends()).toEqual(before);
     expect(await notes()).toEqual([]);

@@ -17,7 +17,7 @@ import { createRandom } from '../../../simulation/random.ts';
 import type { Database, Query } from '../../support/internals/database.ts';
 import { type Ingest, IngestPipeline } from '../../support/internals/ingest.ts';
 import { createJobs, FailedJobs } from '../../support/internals/repair.ts';
-import { addTeam, readTeam, writePlans } from '../../support/internals/rows.ts';
+import { addTeam, readTeam, writePlan } from '../../support/internals/rows.ts';
 import { createStripeApi } from '../../support/internals/stripe.ts';
 import { API_KEY } from '../../support/secrets/test-secrets.ts';
 import { recordComparison } from '../../support/service/comparison.ts';
@@ -147,5 +147,5 @@ async function createCases(
   const team = await readTeam(query, teamId);
   if (team === null) throw new RangeError(`team ${teamId} is gone`);
   const byHand = { ...team.plan, providerProductId: 'prod_pro', planName: 'Pro' };
-  await writePlans(query, [{ team, shouldBe: byHand, changedBy: { cause: 'app' } }]);
+  await writePlan(query, { team, shouldBe: byHand, cause: 'app' });
 }

@@ -10,7 +10,6 @@ export {
   type Database,
   openDatabase,
   type Query,
-  unlessRefused,
 } from 'instep-engine/src/postgres/database.ts';
 export { parseDatabaseUrl, UnfitUrl } from 'instep-engine/src/postgres/database-url.ts';
 export { type Examined, pagesOf } from 'instep-engine/src/postgres/examine.ts';

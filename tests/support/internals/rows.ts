@@ -1,7 +1,7 @@
 // Names of the source that tests of several folders use: the only files that change when their modules move.
 
 export { readCustomerIdsOf, readStates } from 'instep-engine/src/postgres/statements/customers.ts';
-export { lockTeams, setCustomer } from 'instep-engine/src/postgres/statements/lock-teams.ts';
+export { linkTeam, setCustomer } from 'instep-engine/src/postgres/statements/link-teams.ts';
 export {
   applyProductName,
   storeNamelessProducts,
@@ -14,6 +14,6 @@ export {
   readLinkedTeams,
   readTeam,
   readTeamsOf,
-  writePlans,
 } from 'instep-engine/src/postgres/statements/teams.ts';
 export { addUser } from 'instep-engine/src/postgres/statements/users.ts';
+export { writePlan } from 'instep-engine/src/postgres/statements/write-plan.ts';

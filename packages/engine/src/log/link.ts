@@ -3,7 +3,7 @@
 import type { ApplicationId } from '../postgres/application.ts';
 import type { Database } from '../postgres/database.ts';
 import { DatabaseBusy } from '../postgres/errors.ts';
-import { type LinkRefusal, linkAvailableTeam } from '../postgres/statements/lock-teams.ts';
+import { type LinkRefusal, linkAvailableTeam } from '../postgres/statements/link-teams.ts';
 import { DeadlineExceeded } from '../runtime/deadline.ts';
 import { pause } from '../runtime/retry.ts';
 

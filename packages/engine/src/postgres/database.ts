@@ -7,7 +7,6 @@ import { inSpan } from '../runtime/tracing.ts';
 import { ConnectionPool, type ServerTimeouts } from './connection-pool.ts';
 import type { DatabasePool, PoolUse, ServerConnection } from './database-pool.ts';
 import {
-  DatabaseBusy,
   DatabaseConflict,
   DatabaseRefused,
   DatabaseUnavailable,
@@ -421,21 +420,6 @@ async function inStatementSpan<Result>(
 
 /** The routine of PostgreSQL that warns. The application's own triggers can also warn. */
 const STANDBY_WAIT = 'SyncRepWaitForLSN';
-
-/** Does a part of a transaction, which alone is undone if the application refuses it. Returns whether it was done. */
-export async function unlessRefused(query: Query, work: () => Promise<unknown>): Promise<boolean> {
-  await query('savepoint before_part');
-  try {
-    await work();
-    return true;
-  } catch (error) {
-    const isRefused =
-      error instanceof DatabaseRefused || nextStepAfter(error) === 'blame the event';
-    if (error instanceof DatabaseBusy || !isRefused) throw error;
-    await query('rollback to savepoint before_part');
-    return false;
-  }
-}
 
 /** Writes nothing, and is refused by a standby. @throws DatabaseUnavailable if the server accepts no writes */
 export async function checkWritable(query: Query): Promise<void> {

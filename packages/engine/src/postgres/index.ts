@@ -44,15 +44,14 @@ export { type PgPool, pgDatabase, SESSION_OPTIONS } from './pg-database.ts';
 export { type PostgresJs, postgresJsDatabase } from './postgres-js-database.ts';
 export { ENGINE_SCHEMA } from './schema.ts';
 export type { Statement, StatementRunner } from './statement.ts';
-export { givePlan, linkTeam } from './statements/current-plan.ts';
 export {
   readCustomerIdsOf,
   readStates,
   type StoredStates,
 } from './statements/customers.ts';
 export { readEncryption } from './statements/encryption.ts';
-export type { IssueCause } from './statements/issues.ts';
-export type { LinkRefusal } from './statements/lock-teams.ts';
+export { deleteIssuesAboutPlan, type IssueCause } from './statements/issues.ts';
+export { type LinkRefusal, linkTeam } from './statements/link-teams.ts';
 export { PAID_WITHOUT_PLAN } from './statements/paid-without-plan.ts';
 export {
   MAX_PLAN_CHANGES,
@@ -66,6 +65,7 @@ export { readProductNames } from './statements/products.ts';
 export {
   addTeam,
   isIdOfAnother,
+  lockTeam,
   planAsJson,
   readTeam,
   readTeamsOf,
@@ -74,6 +74,7 @@ export {
   teamColumns,
 } from './statements/teams.ts';
 export { addUser, ProfileOff, usersOf } from './statements/users.ts';
+export { writePlan } from './statements/write-plan.ts';
 export {
   type ApplicationTables,
   type DeclaredTable,

@@ -1,5 +1,4 @@
-// What a statement is, and SQL for rows that are parameters. All statements are built with this; database.ts sends
-// them.
+// What a statement is. database.ts sends them.
 
 import { hash } from 'node:crypto';
 import { TablesUnknown } from './errors.ts';
@@ -109,57 +108,6 @@ export class Statements {
   stopPreparing(): void {
     this.#names = null;
   }
-}
-
-/** The types of a table's columns, by the names of properties. */
-type Columns = Readonly<Record<string, string>>;
-
-/** How many rows a statement takes. For one, an array for each column would take PostgreSQL twice the time. */
-export type RowCount = 'one' | 'many';
-
-/** The two texts of a statement that takes rows. */
-export function textsByRowCount<Text>(
-  textFor: (count: RowCount) => Text,
-): Readonly<Record<RowCount, Text>> {
-  return { one: textFor('one'), many: textFor('many') };
-}
-
-/**
- * SQL: the rows of `parametersOf`, as a table.
- *
- * @example
- * ```ts
- * rowsAs('plan', { teamId: 'text', name: 'text' }, 'one');
- * // (values ($1::text, $2::text)) as plan ("teamId", "name")
- * rowsAs('plan', { teamId: 'text', name: 'text' }, 'many');
- * // unnest($1::text[], $2::text[]) as plan ("teamId", "name")
- * ```
- */
-export function rowsAs(name: string, columns: Columns, count: RowCount): string {
-  const names = Object.keys(columns).map((column) => `"${column}"`);
-  const parameters = Object.values(columns).map(
-    (type, index) => `$${index + 1}::${type}${count === 'one' ? '' : '[]'}`,
-  );
-  const list = parameters.join(', ');
-  return `${count === 'one' ? `(values (${list}))` : `unnest(${list})`} as ${name} (${names.join(', ')})`;
-}
-
-/**
- * The parameters of a statement that takes these rows, one for each column. A missing property is null. So is a column
- * without any value: `unnest` fills it up with nulls, and there is no array to write and to parse.
- */
-export function parametersOf<Column extends string>(
-  rows: readonly { readonly [Name in Column]?: unknown }[],
-  columns: Readonly<Record<Column, string>>,
-): { count: RowCount; values: unknown[] } {
-  const [first] = rows;
-  const isOne = rows.length === 1;
-  const values: unknown[] = [];
-  for (const column in columns) {
-    const hasValue = rows.some((row) => (row[column] ?? null) !== null);
-    values.push(isOne || !hasValue ? first?.[column] : rows.map((row) => row[column]));
-  }
-  return { count: isOne ? 'one' : 'many', values };
 }
 
 /** The values of these properties, one list for each, as `unnest` expects them. */

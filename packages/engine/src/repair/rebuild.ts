@@ -8,10 +8,10 @@ import type { Database, Query } from '../postgres/database.ts';
 import { canOthersSucceed } from '../postgres/errors.ts';
 import { type Examined, pagesOf } from '../postgres/examine.ts';
 import { writeCurrentPlan } from '../postgres/statements/current-plan.ts';
-import { lockTeam } from '../postgres/statements/lock-teams.ts';
 import { readProductNames } from '../postgres/statements/products.ts';
 import {
   type LinkedTeam,
+  lockTeam,
   readLinkedTeams,
   readTeam,
   readTeamsOf,

@@ -1,7 +1,13 @@
 // Gives a team a plan without a subscription, as the application would: a gift, a partner, an internal team. Or takes it away.
 
-import { type ApplicationId, givePlan } from 'instep-engine/postgres';
-import type { ActingOperator } from 'instep-engine/rule';
+import {
+  type ApplicationId,
+  deleteIssuesAboutPlan,
+  lockTeam,
+  readStates,
+  writePlan,
+} from 'instep-engine/postgres';
+import { type ActingOperator, hasPlan, NO_PLAN, partOf, planWriterOf } from 'instep-engine/rule';
 import { done, failed, type InTransaction, type Outcome } from './audit.ts';
 import type { OperateContext } from './context.ts';
 
@@ -62,16 +68,19 @@ export async function setPlan(
     if (!plans.includes(planName)) return failed({ code: 'unknown-plan', planName, plans });
   }
   return await inTransaction(async (query) => {
-    const given = await givePlan(query, teamId, planName, operator);
-    switch (given.code) {
-      case 'given':
-        return done({ code: 'plan-set', teamId: given.team.id, planName, former: given.former });
-      case 'no such team':
-        return failed({ code: 'no-such-team', text: String(teamId) });
-      case 'no column':
-        return failed({ code: 'no-plan-column', teamId: given.team.id });
-      case 'subscription decides':
-        return failed({ code: 'subscription-decides', teamId: given.team.id });
-    }
+    const team = await lockTeam(query, teamId, 'no key update');
+    if (team === null) return failed({ code: 'no-such-team', text: String(teamId) });
+    const { id, customerId, plan } = team;
+    if (plan.planName === undefined) return failed({ code: 'no-plan-column', teamId: id });
+    const states = await readStates(query, customerId === null ? [] : [customerId]);
+    const given = { ...NO_PLAN, planName, subscriptionStatus: 'active' };
+    const shouldBe = partOf(planName === null ? NO_PLAN : given, plan);
+    const isPaid = hasPlan(plan) && Boolean(plan.providerSubscriptionId);
+    const kept = planName === null ? plan : shouldBe;
+    const isOfApp = planWriterOf(kept, states.of(customerId)) === 'app';
+    if (isPaid || !isOfApp) return failed({ code: 'subscription-decides', teamId: id });
+    await deleteIssuesAboutPlan(query, id);
+    await writePlan(query, { team, shouldBe, cause: 'operator', operator });
+    return done({ code: 'plan-set', teamId: id, planName, former: plan.planName });
   });
 }

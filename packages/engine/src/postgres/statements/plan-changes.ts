@@ -1,6 +1,6 @@
-// The history of the teams' plans, `instep.plan_changes`. teams.ts writes it with the plan.
+// The history of the teams' plans, `instep.plan_changes`, which is written with the plan.
 
-import type { ActingOperator, ChangeCause } from '../../rule/plan-change.ts';
+import type { ChangeCause } from '../../rule/plan-change.ts';
 import { PLAN_FIELDS, type PlanInRow } from '../../rule/plan-fields.ts';
 import type { ApplicationId } from '../application.ts';
 import type { Database, Query } from '../database.ts';
@@ -9,33 +9,11 @@ import type { ApplicationTables } from '../tables/application-tables.ts';
 import { idFrom } from '../tables/id-from-text.ts';
 import { columnOf, comparable } from '../teams-table.ts';
 
-/** What changes a plan, for the history of changes. */
-export type ChangedBy = {
-  readonly cause: ChangeCause;
-  /** The id of the event at Stripe, if it has one. */
-  readonly eventId?: string | null;
-  /** When the event was created by Stripe's clock, in seconds since 1970. */
-  readonly eventCreatedSeconds?: number | null;
-  readonly operator?: ActingOperator | null;
-};
-
 /** The plan before and after a change. */
 const columnsOf = (when: 'before' | 'after') =>
   PLAN_FIELDS.map((field) => `${columnOf(field)}_${when}`).join(', ');
 const BEFORE = columnsOf('before');
 const AFTER = columnsOf('after');
-
-const COLUMNS = `team_id, customer_id, cause, event_id, event_created_at, operator, action_id, ${BEFORE}, ${AFTER}`;
-
-/** SQL: whether the plan differs. One that is the same as before is no change. */
-export const IS_CHANGE = `(${BEFORE}) is distinct from (${AFTER})`;
-
-/** The statement that records the changes of teams, which are rows of `source` with the same columns. */
-export const recordChanges = (source: string, condition: string) => `
-        insert into instep.plan_changes (${COLUMNS})
-        select ${COLUMNS}
-          from ${source}
-         where ${condition}`;
 
 /** A change of a team's plan. */
 export type PlanChange = {

@@ -8,7 +8,8 @@ import { type Examined, examineTeams } from '../examine.ts';
 import type { ApplicationTables } from '../tables/application-tables.ts';
 import { idFrom } from '../tables/id-from-text.ts';
 import { keepsPlanName } from '../teams-table.ts';
-import { type TeamRow, teamColumns, toTeam, writePlans } from './teams.ts';
+import { type TeamRow, teamColumns, toTeam } from './teams.ts';
+import { writePlan } from './write-plan.ts';
 
 /** The known names of these products. */
 export async function readProductNames(
@@ -165,7 +166,7 @@ export async function applyProductName(
   const { productName: planName, ...columns } = row;
   const team = toTeam(columns);
   const shouldBe = { ...team.plan, planName };
-  await writePlans(query, [{ team, shouldBe, changedBy: { cause: 'name' } }]);
+  await writePlan(query, { team, shouldBe, cause: 'name' });
   return true;
 }
 

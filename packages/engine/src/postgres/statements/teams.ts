@@ -1,23 +1,15 @@
-// Reads teams and writes their plans, in the app's table. Whatever changes a plan calls `writePlans`. In the SQL,
-// `teams.rows` is the app's table with the contract's names for its columns (tables/application-tables.ts), and `rowsAs`
-// makes rows of the parameters, one or many (statement.ts).
+// Reads teams in the app's table. In the SQL, `teams.rows` is that with the contract's names for its columns
+// (tables/application-tables.ts).
 
-import { PLAN_FIELDS, type PlanInRow } from '../../rule/plan-fields.ts';
+import type { PLAN_FIELDS, PlanInRow } from '../../rule/plan-fields.ts';
 import type { ApplicationId } from '../application.ts';
-import { type Query, unlessRefused } from '../database.ts';
+import type { Query } from '../database.ts';
+import { DatabaseRefused } from '../errors.ts';
 import { type Examined, examineTeams } from '../examine.ts';
-import { onlyRow, parametersOf, rowsAs, textsByRowCount } from '../named-statement.ts';
+import { onlyRow } from '../named-statement.ts';
 import type { ApplicationTables } from '../tables/application-tables.ts';
 import { idFrom } from '../tables/id-from-text.ts';
-import {
-  assigned,
-  columnOf,
-  comparable,
-  fieldsOf,
-  teamField,
-  valueInTeam,
-} from '../teams-table.ts';
-import { type ChangedBy, IS_CHANGE, recordChanges } from './plan-changes.ts';
+import { columnOf, comparable, fieldsOf } from '../teams-table.ts';
 
 /** A team as Instep sees it: its customer and its plan. */
 export type Team = {
@@ -48,124 +40,6 @@ export type TeamRow<CustomerId = string | null> = PlanInRow & {
   readonly id: ApplicationId;
   readonly customerId: CustomerId;
 };
-
-/** A plan to write to a team, which is as it was read under its lock. */
-export type PlanWrite<OfTeam extends Team = Team> = {
-  readonly team: OfTeam;
-  readonly shouldBe: PlanInRow;
-  readonly changedBy: ChangedBy;
-};
-
-const seconds = (type: string) => (type === 'timestamptz' ? 'bigint' : type);
-
-/** The parameters of `writePlans`: the plan that a team gets, the one that it has (`…_before`), and why it changes. */
-const WRITE_COLUMNS: Readonly<Record<string, string>> = {
-  team_id: 'text',
-  customer_id: 'text',
-  ...Object.fromEntries(
-    PLAN_FIELDS.flatMap((field) => [
-      [columnOf(field), seconds(field.type)],
-      [`${columnOf(field)}_before`, seconds(field.type)],
-    ]),
-  ),
-  cause: 'text',
-  event_id: 'text',
-  event_created_seconds: 'bigint',
-  operator: 'text',
-  action_id: 'bigint',
-};
-
-function rowOf({ team, shouldBe, changedBy }: PlanWrite, isNamed: boolean) {
-  const plan = PLAN_FIELDS.flatMap((field) => [
-    [columnOf(field), field.name === 'planName' && !isNamed ? null : shouldBe[field.name]],
-    [`${columnOf(field)}_before`, team.plan[field.name]],
-  ]);
-  return {
-    team_id: team.id,
-    customer_id: team.customerId,
-    ...Object.fromEntries(plan),
-    cause: changedBy.cause,
-    event_id: changedBy.eventId,
-    event_created_seconds: changedBy.eventCreatedSeconds,
-    operator: changedBy.operator?.name,
-    action_id: changedBy.operator?.actionId,
-  };
-}
-
-/** Updates the teams, records their changes, and fails if one does not have its plan. */
-const WRITE_PLANS = textsByRowCount(
-  (count) =>
-    ({ teams: { table, idType } }: ApplicationTables) => {
-      const fields = fieldsOf(table).map((field) => {
-        const column = columnOf(field);
-        const parameter = (name: string) =>
-          field.type === 'timestamptz' ? `to_timestamp(plan.${name})` : `plan.${name}`;
-        const value = parameter(column);
-        return {
-          before: `${parameter(`${column}_before`)} as ${column}_before`,
-          assigned: assigned(table, field, value),
-          returned: `${teamField(table, field)}::${field.type} as ${column}_after`,
-          after: `written.${column}_after`,
-          // A trigger that returns null, a policy or a view can skip the update of a row without an error, and a trigger can
-          // change its values. The commit is sent together with this statement, so only the statement itself can prevent it.
-          // The application can shorten a name, so names are not compared. What a trigger does after the update is not seen.
-          isWritten:
-            field.name === 'planName'
-              ? []
-              : `written.${column}_after is not distinct from ${valueInTeam(table, field, value)}`,
-        };
-      });
-      const others = PLAN_FIELDS.filter(({ name }) => !table.plan.has(name)).flatMap((field) =>
-        ['before', 'after'].map((when) => `null::${field.type} as ${columnOf(field)}_${when}`),
-      );
-      const touched = table.updatedAt === null ? [] : `${table.updatedAt} = now()`;
-      return `
-      with plan as ${count === 'one' ? 'not materialized' : 'materialized'} (
-        select *
-          from ${rowsAs('plan', { ...WRITE_COLUMNS, team_id: idType }, count)}
-      ),
-      written as (
-        update ${table.name} as teams
-           set ${[...fields.map(({ assigned }) => assigned), touched].flat().join(',\n               ')}
-          from plan
-         where teams.${table.id.column} = plan.team_id
-        returning teams.${table.id.column} as id,
-                  ${fields.map(({ returned }) => returned).join(',\n                  ')}
-      )
-      ${recordChanges(
-        `(
-                 select plan.team_id::text as team_id, plan.customer_id, plan.cause, plan.event_id,
-                        to_timestamp(plan.event_created_seconds) as event_created_at, plan.operator, plan.action_id,
-                        ${[...fields.flatMap(({ before, after }) => [before, after]), ...others].join(',\n                        ')},
-                        ${['written.id is not null', ...fields.flatMap(({ isWritten }) => isWritten)].join('\n                        and ')} as is_written
-                   from plan
-                   left join written on written.id = plan.team_id
-               ) as change`,
-        `case when is_written then ${IS_CHANGE} else instep.refuse_unwritten_plan() end`,
-      )}`;
-    },
-);
-
-/**
- * Writes the plans of teams that are locked, with or without names, and records what changes. Other columns are the app's.
- *
- * @throws DatabaseRefused when the application skips the update of a row, changes its plan, or refuses it
- */
-export async function writePlans(
-  query: Query,
-  writes: readonly PlanWrite[],
-  areNamed = true,
-): Promise<void> {
-  const rows = writes.map((write) => rowOf(write, areNamed));
-  const { count, values } = parametersOf(rows, WRITE_COLUMNS);
-  await query({ name: 'write_plans', text: WRITE_PLANS[count], values });
-}
-
-/** The same; without names if the application refuses the plans, because its column can be too short for one. */
-export async function writePlansThatFit(query: Query, writes: readonly PlanWrite[]): Promise<void> {
-  if (await unlessRefused(query, () => writePlans(query, writes))) return;
-  await writePlans(query, writes, false);
-}
 
 /**
  * The customers of the next teams whose plan columns are all empty although a plan of the customer is known, except some.
@@ -247,14 +121,43 @@ export async function readTeamsOf(
   return rows.map(toTeam);
 }
 
-const READ_TEAM = ({ teams }: ApplicationTables) => `
+const TEAM_WITH_ID = ({ teams }: ApplicationTables) => `
       select ${teamColumns(teams)}
         from ${teams.rows} as teams
        where id = ${idFrom(teams.idType, '$1::text')}`;
 
 export async function readTeam(query: Query, id: ApplicationId): Promise<Team | null> {
-  const [row] = await query<TeamRow>({ name: 'read_team', text: READ_TEAM, values: [id] });
+  const [row] = await query<TeamRow>({ name: 'read_team', text: TEAM_WITH_ID, values: [id] });
   return row === undefined ? null : toTeam(row);
+}
+
+/**
+ * How to lock a team. `no key update`: an application that inserts rows which reference the team need not wait. `update` to
+ * link it, because the column has a unique index in most applications. With `nowait`, it is an error if another transaction
+ * has locked it.
+ */
+export type TeamLock = 'no key update' | 'update' | 'update nowait';
+
+/**
+ * The team with this id, locked until the transaction ends; `null`: there is none.
+ *
+ * @throws DatabaseRefused when row level security hides it from updates; DatabaseBusy
+ */
+export async function lockTeam(
+  query: Query,
+  id: ApplicationId,
+  lock: TeamLock,
+): Promise<Team | null> {
+  const [row] = await query<TeamRow>({
+    name: `lock_team for ${lock}`,
+    text: (tables) => `${TEAM_WITH_ID(tables)} for ${lock}`,
+    values: [id],
+  });
+  if (row !== undefined) return toTeam(row);
+  if ((await readTeam(query, id)) === null) return null;
+  throw new DatabaseRefused(
+    'row level security hides the team from updates: `instep tables` prints the policy to create',
+  );
 }
 
 const IS_ID_OF_ANOTHER = ({ teams: { idType } }: ApplicationTables) => `

@@ -1,101 +1,49 @@
-// Locks teams, for those who then decide their plans, and links them to customers.
+// Links teams to customers, each in a transaction.
 
 import type { ApplicationId } from '../application.ts';
 import type { Query } from '../database.ts';
 import { DatabaseRefused } from '../errors.ts';
-import type { NamedStatement } from '../named-statement.ts';
 import type { ApplicationTables } from '../tables/application-tables.ts';
 import { idFrom } from '../tables/id-from-text.ts';
-import {
-  type LinkedTeam,
-  readTeam,
-  readTeamsOf,
-  type Team,
-  type TeamRow,
-  teamColumns,
-  toTeam,
-} from './teams.ts';
+import { type CurrentPlanOptions, writeCurrentPlan } from './current-plan.ts';
+import { lockTeam, readTeamsOf, type TeamLock } from './teams.ts';
 
-// `no key update` rather than `update`: an application that inserts rows which reference a team takes a
-// key-share lock, and need not wait. The columns of `locked` are newer than those of `teams`: they were read under
-// the lock.
-const LOCK_TEAMS = ({ teams }: ApplicationTables) => `
-      with locked as (
-        select ${teamColumns(teams)}
-          from ${teams.rows} as teams
-         where provider_customer_id = any ($1::text[])
-         order by id
-           for no key update
-      )
-      select locked.*,
-             teams.provider_customer_id as "askedCustomerId"
-        from ${teams.rows} as teams
-        left join locked on locked.id = teams.id
-       where teams.provider_customer_id = any ($1::text[])
-       order by teams.id`;
+type LinkOptions = CurrentPlanOptions & {
+  /** The customer that the team has, or `null`; any by default. */
+  readonly expectedCustomerId?: string | null;
+};
 
-type LockedRow = ({ id: null } | TeamRow<string>) & { askedCustomerId: string };
+// Events of the customer that were decided without the team are decided again.
+const RAISE_VERSION = `
+      update instep.customers
+         set version = version + 1
+       where customer_id = $1`;
 
 /**
- * The teams of these customers, locked until the transaction ends, in the order of their ids, so
- * that two transactions that need the same teams wait for each other and never deadlock.
+ * Gives a team a customer or none (`null`) in a transaction, and in the same change of its row the plan that it has then.
+ * Returns the customer that it has, which stays as it is if it is not the expected one.
  *
- * @throws DatabaseRefused when row level security hides one of them from updates
+ * @throws DatabaseRefused when another team is linked to the customer, or the application refuses or skips the update
  */
-export async function lockTeams(
-  query: Query,
-  customerIds: readonly string[],
-): Promise<LinkedTeam[]> {
-  const rows = await query<LockedRow>({
-    name: 'lock_teams',
-    text: LOCK_TEAMS,
-    values: [customerIds],
-  });
-  if (rows.some(({ id }) => id === null)) throw hiddenFromUpdates();
-  return rows.flatMap(toLockedTeam);
-}
-
-const LOCK_TEAM = ({ teams }: ApplicationTables) => `
-      select ${teamColumns(teams)}
-        from ${teams.rows} as teams
-       where id = ${idFrom(teams.idType, '$1::text')}`;
-
-/**
- * How to lock a team: `update` to link it, because the column has a unique index in most applications. With `nowait`, it
- * is an error if another transaction has locked it.
- */
-type TeamLock = 'no key update' | 'update' | 'update nowait';
-
-const lockTeamFor = (id: ApplicationId, lock: string): NamedStatement => ({
-  name: `lock_team for ${lock}`,
-  text: (tables) => `${LOCK_TEAM(tables)} for ${lock}`,
-  values: [id],
-});
-
-/**
- * The team with this id, locked until the transaction ends; `null`: there is none.
- *
- * @throws DatabaseRefused when row level security hides it from updates; DatabaseBusy
- */
-export async function lockTeam(
+export async function linkTeam(
   query: Query,
   id: ApplicationId,
-  lock: TeamLock,
-): Promise<Team | null> {
-  const [row] = await query<TeamRow>(lockTeamFor(id, lock));
-  if (row !== undefined) return toTeam(row);
-  if ((await readTeam(query, id)) !== null) throw hiddenFromUpdates();
-  return null;
+  customerId: string | null,
+  { expectedCustomerId, ...options }: LinkOptions,
+): Promise<string | null> {
+  const team = await lockTeamToLink(query, id, 'update');
+  if (team === null) throw notLinked();
+  const { customerId: formerCustomerId } = team;
+  const isChanged = formerCustomerId !== customerId;
+  const isExpected = [undefined, formerCustomerId].includes(expectedCustomerId);
+  if (isChanged && !isExpected) return formerCustomerId;
+  const isForced = formerCustomerId !== null && isChanged;
+  await setCustomer(query, id, customerId);
+  await query({ name: 'raise_version', text: RAISE_VERSION, values: [customerId] });
+  const writing = { ...options, isForced, formerCustomerId };
+  await writeCurrentPlan(query, { ...team, customerId }, writing);
+  return customerId;
 }
-
-function toLockedTeam({ askedCustomerId: _, ...row }: LockedRow): LinkedTeam[] {
-  return row.id === null ? [] : [toTeam(row)];
-}
-
-const hiddenFromUpdates = () =>
-  new DatabaseRefused(
-    'row level security hides the team from updates: `instep tables` prints the policy to create',
-  );
 
 const FORGET_ANSWER = `
       delete from instep.questions
@@ -118,16 +66,12 @@ const LIMIT_WAIT = `select set_config('lock_timeout', '250ms', true)`;
  *
  * @throws as `lockTeam`
  */
-export async function lockTeamToLink(
-  query: Query,
-  id: ApplicationId,
-  lock: 'update' | 'update nowait',
-): Promise<Team | null> {
+async function lockTeamToLink(query: Query, id: ApplicationId, lock: TeamLock) {
   await query({ name: 'limit_wait', text: LIMIT_WAIT });
   return await lockTeam(query, id, lock);
 }
 
-export const notLinked = () =>
+const notLinked = () =>
   new DatabaseRefused(
     'the link was not written: a trigger, a policy or a view of the app skipped it',
   );
