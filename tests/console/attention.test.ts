@@ -431,7 +431,7 @@ describe('a dismissal until a date', () => {
     const dismissed = await dismissUntil(teamId, '2999-01-01');
     expect(await list()).toContain(EMPTY);
     const { text } = await pages.get(`/teams/${teamId}`);
-    expect(text).toContain('Dismissed until 2999-01-01 23:59 UTC : Partner deal');
+    expect(text).toContain('Dismissed until 2999-01-01 23:59:59 UTC : Partner deal');
     await reverse(dismissed, 'restore');
     expect(await list()).toContain('Partner');
     await dismissUntil(teamId, '2999-01-01');

@@ -126,12 +126,12 @@ test("Stripe's ids link to its dashboard in the mode of the key", async () => {
 });
 
 describe('the payload', () => {
-  test('is shown indented, with the dates of its times, and escaped', async () => {
+  test('is shown indented and escaped', async () => {
     const customerId = newCustomer();
     const body = eventBody({ customerId, createdSeconds: 1_790_000_000 });
     const position = await deliverBody(body.replace('{', '{"html":"<script>alert(1)</script>",'));
     const { html, text } = await pages.get(`/events/${position}`);
-    expect(text).toMatch(/"created": 1790000000,? 2026-09-21 14:13:20 UTC/);
+    expect(text).toContain('"created": 1790000000');
     expect(text).toContain('"html": "<script>alert(1)</script>"');
     expect(html).not.toContain('<script>alert');
   });

@@ -43,7 +43,6 @@ async function readAll(path: string, between: () => Promise<void> = async () => 
 describe('the filter', () => {
   test.each([
     ['customer', 'search=cus_a', ['evt_a1', 'evt_a2']],
-    ['type', 'type=customer.subscription.deleted', ['evt_a2']],
     ['event', 'search=evt_a1', ['evt_a1']],
     ['an event of any id', 'search=event:evt_a1', ['evt_a1']],
     ['subscription', 'search=sub_1&outcome=applied', ['evt_a1', 'evt_a2']],

@@ -1,12 +1,8 @@
-import { once } from 'node:events';
-import { get } from 'node:http';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Hono } from 'hono';
 import { createLogger } from 'instep';
-import { exportList, sendFile } from 'instep-console/src/export.ts';
-import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { exportList } from 'instep-console/src/export.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { openConsole } from '../support/browser/console-pages.ts';
-import type { Query } from '../support/internals/database.ts';
 import { addTeam } from '../support/internals/rows.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
@@ -75,28 +71,6 @@ test('all teams of a filter are exported', async () => {
   expect(others).toHaveLength(11);
 });
 
-test('a cancelled download ends its search', async () => {
-  let searches = 0;
-  // No end of the table is ever reached.
-  const query: Query = async (statement, values) => {
-    if (typeof statement === 'string' || statement.name !== 'list_teams') {
-      return await database.query(statement, values);
-    }
-    searches += 1;
-    await sleep(1);
-    return await database.query('select null as id, \'1\' as "examinedTo"');
-  };
-  const { url } = await openConsole({ ...database, query });
-  const download = get(`${url}/teams?plan=Unknown&format=csv`).on('error', () => undefined);
-  await once(download, 'response');
-  download.destroy();
-  await vi.waitFor(async () => {
-    const before = searches;
-    await sleep(50);
-    expect(searches).toBe(before);
-  });
-});
-
 test('everything that needs attention is exported, also by kind', async () => {
   await database.query(
     `insert into instep.findings (customer_id, team_id, problem, plan, should_be)
@@ -106,14 +80,10 @@ test('everything that needs attention is exported, also by kind', async () => {
   const { html } = await pages.get('/attention?issue=parked-events');
   expect(html).toContain('href="/attention?issue=parked-events&amp;format=csv"');
   const [head, refused, ...others] = linesOf((await download('/attention?format=csv')).text);
-  expect(head).toBe(
-    'issue,since,team,name,customer,subscription,event,parked_events,reason,is,should_be',
-  );
+  expect(head).toBe('issue,since,team,name,customer,reason,is,should_be');
   expect(refused).toMatch(/^plan-refused,.*cus_acme.*The database refuses the plan/);
   expect(refused).toContain('"{""planName"":""Pro""}"');
-  expect(others).toEqual([
-    expect.stringMatching(/^parked-events,[^,]+,,,cus_nobody,sub_1,evt_parked,1,,,$/),
-  ]);
+  expect(others).toEqual([expect.stringMatching(/^parked-events,[^,]+,,,cus_nobody,,,$/)]);
   const parked = linesOf((await download('/attention?issue=parked-events&format=csv')).text);
   expect(parked).toHaveLength(2);
 });
@@ -136,28 +106,29 @@ test('everything that operators did is exported, the newest first', async () => 
 });
 
 describe('a file', () => {
-  const logger = createLogger('silent');
-  let created = 0;
-  let isOver = false;
-
-  async function* endless() {
-    created = 0;
-    isOver = false;
-    try {
-      for (;;) {
-        created += 1;
-        yield 'x'.repeat(32_768);
-      }
-    } finally {
-      isOver = true;
-    }
-  }
-
-  const file = (parts: AsyncIterable<string>) =>
-    new Hono().get('/', (context) => sendFile(context, 'a.csv', parts, logger)).request('/');
+  const columns = { text: (text: string) => text };
+  const download = async (rows: AsyncIterable<string>) =>
+    await new Hono()
+      .get('/', async (context, next) => {
+        const list = { name: 'a', columns, rows };
+        return exportList(context, createLogger('silent'), list) ?? (await next());
+      })
+      .request('/?format=csv');
 
   test('is read no faster than it is sent, and no further when the receiver is gone', async () => {
-    const reader = (await file(endless())).body?.getReader();
+    let created = 0;
+    let isOver = false;
+    async function* endless() {
+      try {
+        for (;;) {
+          created += 1;
+          yield 'x'.repeat(32_768);
+        }
+      } finally {
+        isOver = true;
+      }
+    }
+    const reader = (await download(endless())).body?.getReader();
     for (let chunks = 1; chunks <= 5; chunks += 1) {
       await reader?.read();
       expect(created).toBeLessThanOrEqual(chunks + 2);
@@ -168,17 +139,9 @@ describe('a file', () => {
 
   test("that can't be completed ends with an error", async () => {
     async function* failing() {
-      yield { id: 1 };
+      yield 'first';
       throw new Error('the database is gone');
     }
-    const rows = failing;
-    const response = await new Hono()
-      .get('/', async (context, next) => {
-        const columns = { id: ({ id }: { id: number }) => id };
-        const list = { name: 'a', columns, rows };
-        return exportList(context, { database, logger }, list) ?? (await next());
-      })
-      .request('/?format=csv');
-    await expect(response.text()).rejects.toThrow('the database is gone');
+    await expect((await download(failing())).text()).rejects.toThrow('the database is gone');
   });
 });

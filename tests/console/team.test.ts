@@ -209,7 +209,9 @@ describe("a team's customer", () => {
     await happen(0, { status: 'active' });
     await happen(60, { status: 'canceled' }, 'missed');
     await press(teamId, 'compare');
-    const dismissed = await press(teamId, 'dismiss', { note: 'Partner deal', until: '' });
+    const dismissed = await press(teamId, 'dismiss', {
+      ...{ note: 'Partner deal', until: '', confirmed: 'yes' },
+    });
     expect(dismissed.text).toContain('Dismissed until it changes: Partner deal');
     expect(dismissed.html).not.toContain('value="repair team:');
     const restore = fieldsOf(dismissed.html, `restore team:${teamId}`);

@@ -2,9 +2,8 @@ import { raw } from 'hono/html';
 import type { Child, PropsWithChildren } from 'hono/jsx';
 import { assetUrl } from './assets.ts';
 import { Button, PostForm } from './components/form.tsx';
-import { Notice } from './components/panels.tsx';
+import { Facts, Notice } from './components/panels.tsx';
 import { plainText, Zone } from './components/text.tsx';
-import { KeyHelp } from './key-help.tsx';
 import { currentRequest } from './request-context.ts';
 
 export const LOGOUT_PATH = '/logout';
@@ -137,5 +136,27 @@ function Header({ area }: Pick<PageProps, 'area'>) {
         </PostForm>
       )}
     </header>
+  );
+}
+
+const KEYS = [
+  ['/', 'Search'],
+  ['j, k', 'Next and previous row'],
+  ['Enter', 'Open the row'],
+  ['x', 'Select the row'],
+] as const;
+
+/** The help for keys, which a script shows where they work. Speech input types letters, so they can be turned off. */
+function KeyHelp() {
+  return (
+    <footer class="keys" hidden>
+      <details>
+        <summary>Keys</summary>
+        <Facts facts={KEYS} />
+        <label>
+          <input type="checkbox" id="single-keys" /> Use these keys
+        </label>
+      </details>
+    </footer>
   );
 }

@@ -5,11 +5,12 @@ import type { OperateContext } from 'instep-operate';
 import { type Access, access } from './access/access.ts';
 import { actionsPage } from './actions/actions-page.tsx';
 import { assetPages } from './assets.ts';
-import { attentionPages } from './attention/attention-pages.tsx';
+import { attentionPage } from './attention/attention-page.tsx';
 import { addBasePath, pathBelow } from './base-path.ts';
 import { comparePage } from './compare/compare-page.tsx';
 import { ComparisonRun } from './compare/comparison-run.ts';
-import { eventPages } from './events/event-pages.tsx';
+import { eventPage } from './events/event-page.tsx';
+import { eventsPage } from './events/events-page.tsx';
 import { logActions, safeHeaders, smallBody, withinDeadline } from './middleware.ts';
 import { checksPage } from './overview/checks-page.tsx';
 import { overviewPage } from './overview/overview-page.tsx';
@@ -17,7 +18,8 @@ import { answerProblem, createErrorHandler, notFound } from './problems.tsx';
 import { queryText } from './query-parameters.ts';
 import { asVisitor, type ConsoleEnv } from './request-context.ts';
 import { urlFound } from './teams/search.ts';
-import { teamPages } from './teams/team-pages.tsx';
+import { teamPage } from './teams/team-page.tsx';
+import { teamsPage } from './teams/teams-page.tsx';
 
 export type PagesOptions = OperateContext & {
   readonly access: Access;
@@ -43,10 +45,10 @@ export function createPages(options: PagesOptions): Pages {
   app.use(logActions(logger));
   app.route('/', overviewPage(options));
   app.route('/checks', checksPage(options));
-  app.route('/attention', attentionPages(options));
+  app.route('/attention', attentionPage(options));
   app.route('/actions', actionsPage(options));
-  app.route('/teams', teamPages(options));
-  app.route('/events', eventPages(options));
+  app.route('/teams', teamsPage(options)).route('/teams', teamPage(options));
+  app.route('/events', eventsPage(options)).route('/events', eventPage(options));
   app.get('/search', async ({ req, redirect }) =>
     redirect(await urlFound(options, queryText(req.query('q'))), 303),
   );

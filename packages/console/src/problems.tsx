@@ -90,10 +90,8 @@ function codeOf(error: unknown): string | null {
   return typeof error.code === 'string' ? error.code : null;
 }
 
-const isPageProblem = (error: Error): error is PageProblem => codeOf(error) === 'PAGE_PROBLEM';
-
 function problemOf(error: Error): PageProblem {
-  if (isPageProblem(error)) return error;
+  if (error instanceof PageProblem) return error;
   const code = codeOf(error);
   // Only Instep's own errors are quoted: those of the app can have any message.
   const reason = code === null ? '' : capitalized(error.message);

@@ -16,9 +16,9 @@ export function queryNumber(given: unknown): number | null {
 /** The values of a form's fields; a missing one is as in `empty`. */
 export function readFields<Fields extends Readonly<Record<string, string>>>(
   empty: Fields,
-  parameter: (name: string) => unknown,
+  given: Readonly<Record<string, string>>,
 ): Fields {
-  const read = Object.keys(empty).map((name) => [name, queryText(parameter(name))] as const);
+  const read = Object.keys(empty).map((name) => [name, queryText(given[name])] as const);
   return { ...empty, ...Object.fromEntries(read) };
 }
 

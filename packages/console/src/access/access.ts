@@ -1,16 +1,9 @@
-import { type Context, Hono, type MiddlewareHandler } from 'hono';
-import {
-  type ConsoleLogin,
-  type ConsoleUser,
-  type OperateContext,
-  ROLES,
-  type Role,
-} from 'instep-operate';
+import { type Context, Hono, type HonoRequest, type MiddlewareHandler } from 'hono';
+import { type ConsoleLogin, type ConsoleUser, type OperateContext, ROLES } from 'instep-operate';
 import { LOGOUT_PATH } from '../page.tsx';
-import { loginNeeded, operatorsOnly } from '../problems.tsx';
+import { fromOtherSite, loginNeeded, notAForm, operatorsOnly } from '../problems.tsx';
 import { type ConsoleEnv, canAct } from '../request-context.ts';
 import { createCookieSessions } from './cookie-sessions.ts';
-import { isReading, protectForms } from './form-protection.ts';
 import { holderOf, LOGIN_PATH, type LoginOptions, loginPages } from './login.tsx';
 
 /** Who has access. */
@@ -39,12 +32,8 @@ export function access({ access, now, nonce, logger }: AccessOptions): Hono<Cons
   if (access.kind === 'application') return app.use(asUser, onlyOperatorsAct, protectForms);
   if (access.kind === 'local') return app.use(asLocal, protectForms);
   const { tokens, checkToken } = access;
-  const sessions = createCookieSessions({
-    ...{ now, nonce, cookie: 'instep_operator' },
-    secrets: new Map(tokens.map(({ name, token }) => [name, token])),
-  });
-  const roles = new Map(tokens.map(({ name, role }) => [name, role]));
-  app.use(requireLogin({ checkToken, sessions, roles }), onlyOperatorsAct, protectForms);
+  const sessions = createCookieSessions({ tokens, now, nonce });
+  app.use(requireLogin({ checkToken, sessions }), onlyOperatorsAct, protectForms);
   return app.route('/', loginPages({ logger, checkToken, sessions }));
 }
 
@@ -71,14 +60,11 @@ const asLocal: MiddlewareHandler<ConsoleEnv> = async (context, next) => {
   await next();
 };
 
-type LoginCheck = Pick<LoginOptions, 'checkToken' | 'sessions'> & {
-  /** By the names of the sessions. */
-  readonly roles: ReadonlyMap<string, Role>;
-};
-
 /** Serves only the login to requests without a session or the token. */
-function requireLogin(options: LoginCheck): MiddlewareHandler<ConsoleEnv> {
-  const { checkToken, sessions, roles } = options;
+function requireLogin(
+  options: Pick<LoginOptions, 'checkToken' | 'sessions'>,
+): MiddlewareHandler<ConsoleEnv> {
+  const { checkToken, sessions } = options;
   return async (context, next) => {
     const bearer = bearerOf(context);
     if (bearer !== null) {
@@ -87,9 +73,9 @@ function requireLogin(options: LoginCheck): MiddlewareHandler<ConsoleEnv> {
       context.set('requester', { ...holder, kind: 'bearer' });
       return await next();
     }
-    const name = await sessions.find(context);
-    const role = roles.get(name ?? '');
-    if (name !== null && role !== undefined) {
+    const holder = await sessions.find(context);
+    if (holder !== null) {
+      const { name, role } = holder;
       context.set('requester', { name, role, kind: 'session' });
     } else if (context.req.path !== LOGIN_PATH) return askToLogIn(context);
     return await next();
@@ -121,4 +107,34 @@ function askToLogIn(context: Context) {
 
 function redirectToLogin(context: Context, next: string) {
   return context.redirect(`${LOGIN_PATH}?next=${encodeURIComponent(next)}`, 303);
+}
+
+const isReading = (method: string) => ['GET', 'HEAD'].includes(method);
+
+/**
+ * Accepts a change only from a form of this site: browsers say where a form comes from, and no script of another site can say
+ * something else. A program with a bearer token says nothing; but a proxy can add one to what a browser sends.
+ */
+const protectForms: MiddlewareHandler<ConsoleEnv> = async ({ req, var: who }, next) => {
+  const isOfProgram = who.requester.kind === 'bearer' && originOf(req) === null;
+  if (!isReading(req.method) && !isOfProgram) {
+    if (!isOfThisSite(req)) throw fromOtherSite();
+    const type = req.header('Content-Type') ?? '';
+    if (!/^application\/x-www-form-urlencoded\b/i.test(type)) throw notAForm();
+  }
+  await next();
+};
+
+/** What a browser says of where the request comes from; `null`: nothing. */
+const originOf = (req: HonoRequest) => req.header('Sec-Fetch-Site') ?? req.header('Origin') ?? null;
+
+/**
+ * `Sec-Fetch-Site` is exact, and sent wherever the connection is safe. Without it, the origin's host is compared, because behind
+ * a proxy our own scheme is unknown.
+ */
+function isOfThisSite(req: HonoRequest): boolean {
+  const site = req.header('Sec-Fetch-Site');
+  if (site !== undefined) return site === 'same-origin';
+  const origin = req.header('Origin') ?? '';
+  return URL.canParse(origin) && new URL(origin).host === req.header('Host');
 }

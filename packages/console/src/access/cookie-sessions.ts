@@ -1,44 +1,45 @@
 import { hkdfSync } from 'node:crypto';
 import type { Context } from 'hono';
 import { deleteCookie, getCookie, getSignedCookie, setSignedCookie } from 'hono/cookie';
+import type { NamedToken, OperateContext } from 'instep-operate';
 
-type CookieSessionsOptions = {
-  readonly cookie: string;
-  /** By the name of the holder: what signs the holder's cookies. Without it, a session has ended. */
-  readonly secrets: ReadonlyMap<string, string>;
-  /** In milliseconds since 1970. */
-  readonly now: () => number;
-  readonly nonce: () => string;
+type CookieSessionsOptions = Pick<OperateContext, 'now' | 'nonce'> & {
+  /** Their secrets sign their cookies. Without its token, a session has ended. */
+  readonly tokens: readonly NamedToken[];
 };
 
-/** Sessions that only the browser stores: the holder's name, an id and an expiry, signed. */
+/** Sessions that only the browser stores: the name of a token, an id and an expiry, signed. */
 export type CookieSessions = {
-  /** The holder's name; `null` without a valid session. */
-  find(context: Context): Promise<string | null>;
-  /** Starts a new session. @throws RangeError without a secret for this name */
+  /** The token of a session; `null` without a valid session. */
+  find(context: Context): Promise<NamedToken | null>;
+  /** Starts a new session. @throws RangeError without a token of this name */
   begin(context: Context, name: string): Promise<void>;
   end(context: Context): void;
 };
 
+const COOKIE = 'instep_operator';
+
 const LIFETIME_MS = 12 * 60 * 60 * 1_000;
 
 export function createCookieSessions(options: CookieSessionsOptions): CookieSessions {
-  const { cookie, secrets, now, nonce } = options;
-  const keys = new Map([...secrets].map(([name, secret]) => [name, deriveKey(secret, cookie)]));
+  const { tokens, now, nonce } = options;
+  const known = new Map(
+    tokens.map((token) => [token.name, { token, key: deriveKey(token.token) }]),
+  );
   return {
     async find(context) {
-      const [name = ''] = getCookie(context, cookie)?.split('.') ?? [];
-      const key = keys.get(name);
-      if (key === undefined) return null;
-      const value = await getSignedCookie(context, key, cookie);
+      const [name = ''] = getCookie(context, COOKIE)?.split('.') ?? [];
+      const holder = known.get(name);
+      if (holder === undefined) return null;
+      const value = await getSignedCookie(context, holder.key, COOKIE);
       const [, endsAtMs] = /^[\w-]+\.[\w-]{1,64}\.(\d{1,15})$/.exec(value || '') ?? [];
-      return Number(endsAtMs) > now() ? name : null;
+      return Number(endsAtMs) > now() ? holder.token : null;
     },
     async begin(context, name) {
-      const key = keys.get(name);
-      if (key === undefined) throw new RangeError('no secret for this name');
+      const holder = known.get(name);
+      if (holder === undefined) throw new RangeError('no token of this name');
       const value = `${name}.${nonce()}.${now() + LIFETIME_MS}`;
-      await setSignedCookie(context, cookie, value, key, {
+      await setSignedCookie(context, COOKIE, value, holder.key, {
         httpOnly: true,
         // Sent with links from other sites, such as those of an alert, but not with their forms.
         sameSite: 'Lax',
@@ -47,14 +48,14 @@ export function createCookieSessions(options: CookieSessionsOptions): CookieSess
       });
     },
     end(context) {
-      deleteCookie(context, cookie);
+      deleteCookie(context, COOKIE);
     },
   };
 }
 
-/** A key for each purpose, so that a signature made for one is worthless for another. */
-function deriveKey(secret: string, purpose: string): Uint8Array<ArrayBuffer> {
-  return new Uint8Array(hkdfSync('sha256', secret, '', `instep operations ${purpose}`, 32));
+/** A key for this purpose only, so that a signature made for another one is worthless here. */
+function deriveKey(secret: string): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(hkdfSync('sha256', secret, '', `instep operations ${COOKIE}`, 32));
 }
 
 /**

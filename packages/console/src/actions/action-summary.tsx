@@ -10,7 +10,7 @@ import { Badge, type Tone } from '../components/badges.tsx';
 import { Button } from '../components/form.tsx';
 import { shortPlan } from '../components/plan-step.tsx';
 import { capitalized, UntrustedText } from '../components/text.tsx';
-import { SubjectLink } from '../links/subject-links.tsx';
+import { SubjectLink } from '../links.tsx';
 import { queryText } from '../query-parameters.ts';
 import { ActionForm, ExpectedFields, ROW_FIELDS } from './action-form.tsx';
 import { BUTTONS, resultText } from './words.ts';

@@ -6,16 +6,15 @@ import {
   type RecordedAction,
   SUBJECT_ISSUES,
 } from 'instep-operate';
-import { FilterForm } from '../components/filter-form.tsx';
 import { Field } from '../components/form.tsx';
-import { List, readStart } from '../components/list.tsx';
+import { FilterForm, isFiltered, List, readStart } from '../components/list.tsx';
 import { Notice } from '../components/panels.tsx';
 import { Table } from '../components/table.tsx';
 import { OptionalText, Time, UntrustedText } from '../components/text.tsx';
 import { type Columns, exportedTime, exportList } from '../export.ts';
-import { SubjectLink } from '../links/subject-links.tsx';
+import { SubjectLink } from '../links.tsx';
 import { Page } from '../page.tsx';
-import { ownPath, queryNumber, queryText, urlWith } from '../query-parameters.ts';
+import { ownPath, queryNumber, readFields, urlWith } from '../query-parameters.ts';
 import { type ConsoleEnv, operatorOf } from '../request-context.ts';
 import { ReverseForms, recordedText, StateBadge } from './action-summary.tsx';
 import { QuestionPage, readQuestion } from './question.tsx';
@@ -38,27 +37,25 @@ export function actionsPage(services: OperateContext): Hono<ConsoleEnv> {
 
   app.get('/', async (context) => {
     const { req, render } = context;
-    const operator = queryText(req.query('operator'));
-    const filter = { operator: operator || undefined };
-    const file = exportList(context, services, {
-      name: 'actions',
-      columns: EXPORTED,
-      rows: (reading) => findActions(reading, filter).all(),
-    });
+    const fields = readFields({ operator: '' }, req.query());
+    const { operator } = fields;
+    const found = findActions(services, { operator: operator || undefined });
+    const list = { name: 'actions', columns: EXPORTED, rows: found.all() };
+    const file = exportList(context, services.logger, list);
     if (file !== null) return file;
     const start = readStart((name) => queryNumber(req.query(name)));
-    const { actions, ...ends } = await findActions(services, filter).page({ start, limit: LIMIT });
-    const isAll = start === null && operator === '';
+    const { actions, ...ends } = await found.page({ start, limit: LIMIT });
+    const isAll = start === null && !isFiltered(fields);
     return render(
       <Page title="What operators did" area="Attention">
         <p>The actions of the last year, in this console, in your app and with commands.</p>
-        <FilterForm label="Actions" path="/actions" fields={{ operator }}>
+        <FilterForm label="Actions" path="/actions" fields={fields}>
           <Field label="Operator" name="operator" type="search" value={operator} />
         </FilterForm>
         <List
-          {...{ ...ends, start }}
+          {...{ ...ends, start, fields }}
+          path="/actions"
           isEmpty={actions.length === 0}
-          urlOf={(from) => actionsUrl(operator, from)}
           first="Newest"
           empty={<Notice kind="empty" title={isAll ? 'No actions yet' : 'No actions found'} />}
         >
@@ -90,15 +87,12 @@ export function actionsPage(services: OperateContext): Hono<ConsoleEnv> {
   return app;
 }
 
-const actionsUrl = (operator: string, start: Readonly<Record<string, number>> = {}) =>
-  urlWith('/actions', { operator, ...start });
-
 function actionCells(recorded: RecordedAction) {
   const { actedAtMicroseconds, operator, how, action, isDone, note } = recorded;
   return [
     <Time ms={Math.floor(actedAtMicroseconds / 1_000)} format="age" />,
     <>
-      <a href={actionsUrl(operator)}>
+      <a href={urlWith('/actions', { operator })}>
         <UntrustedText text={operator} maxLength={80} />
       </a>{' '}
       <span class="quiet">{how !== 'console' && how}</span>

@@ -9,9 +9,9 @@ import {
 } from 'instep-operate';
 import { Who } from '../attention/issue-text.tsx';
 import { Button, Field, PostForm } from '../components/form.tsx';
-import { Changes } from '../components/plan-step.tsx';
+import { PlanStep } from '../components/plan-step.tsx';
 import { Table } from '../components/table.tsx';
-import { ISSUE_NAMES } from '../links/issue-links.ts';
+import { ISSUE_NAMES } from '../links.tsx';
 import { Page } from '../page.tsx';
 import { MAX_CHOSEN, type Selection } from './selection.ts';
 
@@ -106,5 +106,5 @@ export function QuestionPage({
 
 function Change({ issue: { evidence } }: { readonly issue: OpenIssue }) {
   if (!('is' in evidence) || evidence.is === null) return <>what Stripe says</>;
-  return <Changes is={evidence.is} shouldBe={evidence.shouldBe} />;
+  return <PlanStep before={evidence.is} after={evidence.shouldBe} />;
 }

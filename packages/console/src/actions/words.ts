@@ -23,7 +23,7 @@ export const BUTTONS: Readonly<Record<Action, string>> = {
 };
 
 /** A sentence for each cause. */
-export const REASONS: Readonly<Record<IssueCause, string>> = {
+const REASONS: Readonly<Record<IssueCause, string>> = {
   'missed event': 'An event was missed.',
   'never seen': 'No event of the subscription has been received.',
   'changed by hand': 'The team was changed by hand, not by an event.',
@@ -134,25 +134,18 @@ export function resultText(kind: Subject['kind'] | null, result: ActionResult): 
   }
 }
 
-/** Why an action failed; `other`: with an unexpected error. */
-export function failureText(code: string): string {
-  if (code === 'other') return LOGGED;
-  const known = FAILURES.get(code);
-  if (known !== undefined) return known;
-  const isOfStripe = ['RECONCILIATION_FAILED', 'STRIPE_API_FAILED', 'STRIPE_UNAVAILABLE'].includes(
-    code,
-  );
-  if (isOfStripe) {
-    return `Stripe's API refused the request or did not answer. ${LOGGED}`;
-  }
-  return `The action failed (${code}). ${LOGGED}`;
-}
-
 /** A command logs nothing. */
 const LOGGED = 'The server log has the reason; that of a command is in its output.';
 
+const STRIPE_FAILED = `Stripe's API refused the request or did not answer. ${LOGGED}`;
+
+/** Why an action failed, by the code of its error; `other`: an unexpected one. */
 const FAILURES: ReadonlyMap<string, string> = new Map(
   Object.entries({
+    other: LOGGED,
+    RECONCILIATION_FAILED: STRIPE_FAILED,
+    STRIPE_API_FAILED: STRIPE_FAILED,
+    STRIPE_UNAVAILABLE: STRIPE_FAILED,
     STRIPE_KEY_FORBIDDEN: 'STRIPE_SECRET_KEY lacks permission to read subscriptions and customers.',
     TEAM_HAS_ANOTHER_CUSTOMER: 'The team has another customer. Unlink it first.',
     CHECKOUT_NOT_COMPLETE: 'The checkout is not complete, or began no subscription.',
@@ -164,6 +157,9 @@ const FAILURES: ReadonlyMap<string, string> = new Map(
     DEADLINE_EXCEEDED: "Stripe's API did not answer in time.",
   }),
 );
+
+export const failureText = (code: string): string =>
+  FAILURES.get(code) ?? `The action failed (${code}). ${LOGGED}`;
 
 function replayText(outcomes: ReplayOutcomes): string {
   const counts = Object.entries(outcomes);

@@ -7,7 +7,6 @@ const formats = Object.fromEntries(
     full: { dateStyle: 'medium', timeStyle: 'medium' },
     clock: { timeStyle: 'medium' },
     minute: { timeStyle: 'short' },
-    slot: { dateStyle: 'medium', timeStyle: 'short' },
     age: { dateStyle: 'medium', timeStyle: 'short' },
   }).map(([name, options]) => [name, new Intl.DateTimeFormat(undefined, options)]),
 );

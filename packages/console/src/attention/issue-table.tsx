@@ -16,8 +16,7 @@ import { Button } from '../components/form.tsx';
 import { stripeUrl } from '../components/id.tsx';
 import { Table } from '../components/table.tsx';
 import { OptionalText, plainText, Time, UntrustedText } from '../components/text.tsx';
-import { ISSUE_NAMES } from '../links/issue-links.ts';
-import { teamName } from '../links/subject-links.tsx';
+import { ISSUE_NAMES, teamName } from '../links.tsx';
 import { canAct } from '../request-context.ts';
 import { type ProductNames, Who, Why } from './issue-text.tsx';
 

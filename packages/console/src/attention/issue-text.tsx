@@ -9,10 +9,9 @@ import {
 import { causeText } from '../actions/words.ts';
 import { StatusBadge } from '../components/badges.tsx';
 import { Id } from '../components/id.tsx';
-import { Changes, differingFields } from '../components/plan-step.tsx';
+import { differingFields, PlanStep } from '../components/plan-step.tsx';
 import { OptionalText, Time, UntrustedText } from '../components/text.tsx';
-import { CustomerLink, EventLink, ReasonText } from '../links/event-links.tsx';
-import { TeamLink } from '../links/subject-links.tsx';
+import { CustomerLink, EventLink, ReasonText, TeamLink } from '../links.tsx';
 
 /** What the issue is about. */
 export function Who({ issue }: { readonly issue: OpenIssue }) {
@@ -135,5 +134,5 @@ function WhyFound({ evidence }: ComparisonIssue) {
   if (is === null || shouldBe === null) return html`${causeText(evidence)}`;
   const isChange = differingFields(is, shouldBe).length > 0;
   return html`${causeText(evidence)} ${isChange && 'Repair would change:'}
-    ${<Changes is={is} shouldBe={shouldBe} />}`;
+    ${<PlanStep before={is} after={shouldBe} />}`;
 }

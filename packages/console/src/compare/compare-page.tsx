@@ -16,8 +16,9 @@ import { Button, PostForm } from '../components/form.tsx';
 import { Live } from '../components/live.tsx';
 import { Facts, Notice, Panel } from '../components/panels.tsx';
 import { Time } from '../components/text.tsx';
-import { ISSUE_NAMES, issueCountText, issuesUrl } from '../links/issue-links.ts';
+import { ISSUE_NAMES, issueCountText } from '../links.tsx';
 import { Page } from '../page.tsx';
+import { urlWith } from '../query-parameters.ts';
 import { type ConsoleEnv, operatorOf } from '../request-context.ts';
 import type { ComparisonRun } from './comparison-run.ts';
 
@@ -67,7 +68,7 @@ function ComparisonStatus({ run, last, counts, nowMs }: ComparisonStatusProps) {
     <Live id="run" url={isRunning ? '/compare' : null} intervalSeconds={1} atMs={nowMs}>
       <div class="row">
         {open.map((code) => (
-          <a class="button main" href={issuesUrl(code)}>
+          <a class="button main" href={urlWith('/attention', { issue: code })}>
             Repair {issueCountText(counts[code])} {ISSUE_NAMES[code]}…
           </a>
         ))}

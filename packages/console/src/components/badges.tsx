@@ -1,5 +1,5 @@
 import type { PropsWithChildren } from 'hono/jsx';
-import { type LoggedOutcome, STATUSES } from 'instep-operate';
+import { DELETED_TYPE, type LoggedOutcome, SNAPSHOT_TYPE, STATUSES } from 'instep-operate';
 import { UntrustedText } from './text.tsx';
 
 /** `good`: no action needed; `warning`: watch it; `bad`: needs action; `quiet`: had no effect. */
@@ -24,6 +24,12 @@ export const outcomeText = (outcome: string) =>
 
 export function OutcomeBadge({ outcome }: { readonly outcome: LoggedOutcome }) {
   return <Badge tone={OUTCOME_TONES[outcome]}>{outcomeText(outcome)}</Badge>;
+}
+
+/** An event's type in one or two words. */
+export function shortType(type: string): string {
+  if (type === SNAPSHOT_TYPE) return 'snapshot';
+  return type === DELETED_TYPE ? 'deleted' : 'updated';
 }
 
 /** A status can be any text. */

@@ -1,5 +1,37 @@
 import type { Child, PropsWithChildren } from 'hono/jsx';
 import type { PageEnds, PageStart } from 'instep-operate';
+import { urlWith } from '../query-parameters.ts';
+import { Button } from './form.tsx';
+
+/** The values of a list's filter, as they were entered; an empty one filters nothing. */
+type Fields = Readonly<Record<string, string>>;
+
+export const isFiltered = (fields: Fields) => Object.values(fields).some((value) => value !== '');
+
+type FilterFormProps = PropsWithChildren<{
+  /** Names the list, for screen readers. */
+  readonly label: string;
+  /** The page with the list. */
+  readonly path: string;
+  readonly fields: Fields;
+}>;
+
+/** Filters a list by its fields, which show what is chosen. */
+export function FilterForm({ label, path, fields, children }: FilterFormProps) {
+  return (
+    <search aria-label={label}>
+      <form method="get" action={path} class="row">
+        {children}
+        <Button kind="main">Filter</Button>
+        {isFiltered(fields) && (
+          <a class="button" href={path}>
+            Show all
+          </a>
+        )}
+      </form>
+    </search>
+  );
+}
 
 type Link = { readonly href: string; readonly text: string };
 
@@ -39,11 +71,11 @@ export function readStart<Key>(read: (parameter: string) => Key | null): PageSta
   return null;
 }
 
-/** Downloads a whole list as a file: `url` has its filters. */
-export function ExportLink({ url }: { readonly url: string }) {
+/** Downloads a whole list as a file, with the filter of its page. */
+export function ExportLink({ path, fields }: Pick<FilterFormProps, 'path' | 'fields'>) {
   return (
     <p>
-      <a href={`${url}${url.includes('?') ? '&' : '?'}format=csv`} download>
+      <a href={urlWith(path, fields, { format: 'csv' })} download>
         Export all as CSV
       </a>
     </p>
@@ -51,38 +83,38 @@ export function ExportLink({ url }: { readonly url: string }) {
 }
 
 type ListProps<Key> = PropsWithChildren<
-  PageEnds<Key> & {
-    readonly start: PageStart<Key> | null;
-    readonly isEmpty: boolean;
-    /** What stands in the place of an empty list. */
-    readonly empty: Child;
-    /** The address of a page; without a start, of the first one. */
-    readonly urlOf: (start: Readonly<Partial<Record<PageStart<Key>['side'], Key>>>) => string;
-    /** The name of the first page. */
-    readonly first: string;
-    /** What a search has covered that ran out of time. */
-    readonly searched?: Child;
-  }
+  PageEnds<Key> &
+    Pick<FilterFormProps, 'path' | 'fields'> & {
+      readonly start: PageStart<Key> | null;
+      readonly isEmpty: boolean;
+      /** What stands in the place of an empty list. */
+      readonly empty: Child;
+      /** The name of the first page. */
+      readonly first: string;
+      /** What a search has covered that ran out of time. */
+      readonly searched?: Child;
+    }
 >;
 
 /** A page of a list, with its export, how far a search got, and links to other pages. */
 export function List<Key extends number | string>(props: ListProps<Key>) {
-  const { next, previous, searchedTo, start, isEmpty, empty, urlOf, first, searched } = props;
+  const { path, fields, start, isEmpty, next, previous, searchedTo } = props;
+  const urlOf = (from: Readonly<Record<string, Key>>) => urlWith(path, fields, from);
   return (
     <div id="results">
-      {!isEmpty && <ExportLink url={urlOf({})} />}
+      {!isEmpty && <ExportLink path={path} fields={fields} />}
       {!isEmpty && props.children}
-      {isEmpty && searchedTo === null && empty}
+      {isEmpty && searchedTo === null && props.empty}
       {searchedTo !== null && (
         <p
           class="quiet"
           {...(isEmpty && autoLoad(urlOf({ [start?.side ?? 'after']: searchedTo })))}
         >
-          {searched}
+          {props.searched}
         </p>
       )}
       <Pager
-        first={previous !== null && { href: urlOf({}), text: first }}
+        first={previous !== null && { href: urlOf({}), text: props.first }}
         previous={previous !== null && { href: urlOf({ before: previous }), text: 'Previous' }}
         next={next !== null && { href: urlOf({ after: next }), text: 'Next' }}
       />

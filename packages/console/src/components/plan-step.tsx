@@ -60,9 +60,12 @@ type PlanStepProps = { readonly before: TeamPlan | null; readonly after: TeamPla
 export function PlanStep({ before, after }: PlanStepProps) {
   const [from, to] = [shortPlan(before), shortPlan(after)];
   if (from !== to) return <Step from={from} to={to} />;
+  const differing = differingFields(before, after);
+  // The missed event may belong to a subscription that does not decide the plan.
+  if (differing.length === 0) return <>No change to the team.</>;
   return (
     <>
-      {differingFields(before, after).map((field) => (
+      {differing.map((field) => (
         <div>
           {NAMES[field]}{' '}
           <Step from={textOf(before, field) ?? 'none'} to={textOf(after, field) ?? 'none'} />
@@ -70,15 +73,6 @@ export function PlanStep({ before, after }: PlanStepProps) {
       ))}
     </>
   );
-}
-
-type ChangesProps = { readonly is: TeamPlan; readonly shouldBe: TeamPlan | null };
-
-/** What a repair changes in the team's row. */
-export function Changes({ is, shouldBe }: ChangesProps) {
-  // The missed event may belong to a subscription that does not decide the plan.
-  if (differingFields(is, shouldBe).length === 0) return <>No change to the team.</>;
-  return <PlanStep before={is} after={shouldBe} />;
 }
 
 function Step({ from, to }: { readonly from: string; readonly to: string }) {

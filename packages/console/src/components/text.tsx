@@ -70,7 +70,7 @@ export function Zone() {
 }
 
 /** How much of a time is shown. `times.js` has a format for each name. `age`: how long ago it was, if it was lately. */
-type TimeFormat = 'full' | 'slot' | 'clock' | 'minute' | 'age';
+type TimeFormat = 'full' | 'clock' | 'age';
 
 type TimeProps = { readonly ms: number; readonly format?: TimeFormat };
 
@@ -96,40 +96,11 @@ function ageOf(ms: number): string | null {
   return ageMs < MAX_AGE_MS ? `${durationText(ageMs)} ago` : null;
 }
 
-type TimeLabelProps = {
-  readonly ms: number;
-  readonly format: TimeFormat;
-  /** The position in the drawing: 0 is the left edge, 1 the right one. */
-  readonly share: number;
-};
-
-/** A time below a drawing. Near an edge of the drawing it ends or begins at its position. */
-export function TimeLabel({ ms, format, share }: TimeLabelProps) {
-  const exact = new Date(ms).toISOString();
-  const anchor = share < NEAR_EDGE ? 'start' : share > 1 - NEAR_EDGE ? 'end' : 'middle';
-  return (
-    <text
-      x={`${(100 * share).toFixed(3)}%`}
-      y="1em"
-      text-anchor={anchor}
-      class={format}
-      data-at={exact}
-    >
-      {inUtc(exact, format)}
-    </text>
-  );
-}
-
-/** The share of a phone's width that half a label needs. */
-const NEAR_EDGE = 0.15;
-
 /** Where the parts of `2026-05-31T10:00:00.000Z` begin and end. */
 const PARTS = {
   full: [0, 19],
-  slot: [0, 16],
   age: [0, 16],
   clock: [11, 19],
-  minute: [11, 16],
 } as const satisfies Record<TimeFormat, readonly [number, number]>;
 
 const inUtc = (exact: string, format: TimeFormat) =>

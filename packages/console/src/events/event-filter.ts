@@ -2,13 +2,16 @@ import {
   type EventFilter,
   findCustomers,
   LOGGED_OUTCOMES,
-  LOGGED_TYPES,
   type OperateContext,
   parseTimeSince,
 } from 'instep-operate';
 import { quoted } from '../components/text.tsx';
-import type { FilterFields } from '../links/event-links.tsx';
-import { filterOf, findPage, searchedText } from '../teams/search.ts';
+import { searchedText, teamsMeant } from '../teams/search.ts';
+
+export const NO_FILTER = { search: '', outcome: '', from: '', until: '' };
+
+/** The values of the filter's fields, as they were entered. */
+export type FilterFields = Readonly<typeof NO_FILTER>;
 
 /** The filter, or the errors of its fields. */
 type ParsedFilter =
@@ -24,8 +27,6 @@ export async function parseFilter(
   const errors: Partial<Record<keyof FilterFields, string>> = {};
   const outcome = LOGGED_OUTCOMES.find((one) => one === fields.outcome);
   if (fields.outcome !== '' && outcome === undefined) errors.outcome = 'Unknown outcome.';
-  const type = LOGGED_TYPES.find((one) => one === fields.type);
-  if (fields.type !== '' && type === undefined) errors.type = 'Unknown event type.';
   const sinceMs = timeOf(fields.from, nowMs);
   const untilMs = timeOf(fields.until, nowMs);
   if (sinceMs === null) errors.from = noTime(fields.from);
@@ -36,7 +37,7 @@ export async function parseFilter(
     return { filter: null, errors };
   }
   const ids = typeof searched === 'string' ? {} : searched;
-  return { filter: { ...ids, type, outcome, sinceMs, untilMs }, errors: null };
+  return { filter: { ...ids, outcome, sinceMs, untilMs }, errors: null };
 }
 
 /** A field for times can't show other texts. */
@@ -74,14 +75,12 @@ async function idsSearched(
   return await customerOfTeam(context, rest);
 }
 
-/** The customer of the only team that a text can mean, or the team whose id or whole name it is. */
+/** The customer of the only team that a text can mean. */
 async function customerOfTeam(
   context: OperateContext,
   text: string,
 ): Promise<EventFilter | string> {
-  const { page } = await findPage(context, filterOf(text), { start: null, limit: 50 });
-  const exact = page.teams.filter(({ id, name }) => String(id) === text || name === text);
-  const [team, ...others] = exact.length > 0 ? exact : page.teams;
+  const [team, ...others] = (await teamsMeant(context, text)).teams;
   if (team === undefined) return `There is no team ${quoted(text)}.`;
   if (others.length > 0) return `Several teams match ${quoted(text)}. Enter the id of one.`;
   return team.customerId === null

@@ -19,13 +19,11 @@ import { Pager } from '../components/list.tsx';
 import { type Fact, Facts, Panel } from '../components/panels.tsx';
 import { differingFields, PlanStep, shortPlan } from '../components/plan-step.tsx';
 import { Time, UntrustedText } from '../components/text.tsx';
-import { CustomerFact, eventUrl, ReasonText } from '../links/event-links.tsx';
-import { TeamLink } from '../links/subject-links.tsx';
+import { CustomerFact, eventUrl, ReasonText, TeamLink } from '../links.tsx';
 import { Page } from '../page.tsx';
 import { notFound, operatorsOnly } from '../problems.tsx';
 import { queryNumber } from '../query-parameters.ts';
 import { type ConsoleEnv, canAct } from '../request-context.ts';
-import { Payload } from './payload.tsx';
 
 /** `/events/:position`: an event's outcome with the reason, its content, and a replay. */
 export function eventPage(options: OperateContext): Hono<ConsoleEnv> {
@@ -166,4 +164,29 @@ function factsOf(event: EventRow, explained: ExplainedEvent): readonly Fact[] {
 /** Stripe's times are whole seconds, and clocks differ. */
 function delayText(delayMs: number): string {
   return delayMs < 0 ? "none: Stripe's clock is ahead" : durationText(delayMs);
+}
+
+/** More than an event of Stripe has, and few enough for a browser, in characters. */
+const MAX_SHOWN = 100_000;
+
+/** The body of an event, indented. Only the download has very large numbers exactly. */
+function Payload({ body }: { readonly body: Uint8Array }) {
+  const text = indented(new TextDecoder().decode(body));
+  return (
+    <>
+      <pre>
+        <UntrustedText text={text} maxLength={MAX_SHOWN} />
+      </pre>
+      {text.length > MAX_SHOWN && <p class="quiet">The rest is in the download.</p>}
+    </>
+  );
+}
+
+/** As it was sent if it is not JSON, or too deep to be shown. */
+function indented(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
 }

@@ -1,9 +1,10 @@
-import { type EventRow, subscriptionOf } from 'instep-operate';
-import { OutcomeBadge, StatusBadge } from '../components/badges.tsx';
+import { type EventRow, HANDLED_TYPES, subscriptionOf } from 'instep-operate';
+import { OutcomeBadge, StatusBadge, shortType } from '../components/badges.tsx';
 import { Id } from '../components/id.tsx';
+import { Notice } from '../components/panels.tsx';
 import { Table } from '../components/table.tsx';
 import { Time } from '../components/text.tsx';
-import { CustomerLink, EventLink, shortType } from '../links/event-links.tsx';
+import { CustomerLink, EventLink } from '../links.tsx';
 
 const COLUMNS = [
   'Received',
@@ -33,4 +34,17 @@ function eventCells(event: EventRow) {
     customerId === null ? '–' : <CustomerLink customerId={customerId} />,
     deliveries,
   ];
+}
+
+/** Says how to receive the first event. */
+export function NoEvents() {
+  const [updated, deleted] = HANDLED_TYPES;
+  return (
+    <Notice kind="empty" title="No events yet">
+      At Stripe, register <code>https://your.app/api/stripe/webhook</code> for{' '}
+      <code>{updated}</code> and <code>{deleted}</code>, and change a subscription; or run{' '}
+      <code>npx instep trigger</code> to send an event yourself. If none arrives,{' '}
+      <code>npx instep doctor</code> shows why.
+    </Notice>
+  );
 }

@@ -1,7 +1,7 @@
 import { countText, LOGGED_OUTCOMES, type LoggedOutcome, type Slot } from 'instep-operate';
 import { outcomeText } from '../components/badges.tsx';
-import { TimeLabel, Zone } from '../components/text.tsx';
-import { eventsUrl } from '../links/event-links.tsx';
+import { Zone } from '../components/text.tsx';
+import { urlWith } from '../query-parameters.ts';
 
 /** The last day, in slots of 15 minutes. */
 export const SLOTS = { slotSeconds: 900, slots: 96 };
@@ -18,29 +18,30 @@ const PROBLEMS = ['parked', 'unreadable'] as const;
 /** Makes a single event that needs attention visible among many others: about 2 pixels. */
 const LEAST_PROBLEM = 1.5;
 
-type SlotsProps = { readonly slots: readonly Slot[] };
+/** The number of events in each slot. */
+const countsOf = (slots: readonly Slot[], outcomes: readonly LoggedOutcome[] = LOGGED_OUTCOMES) =>
+  slots.map(({ counts }) => outcomes.reduce((sum, outcome) => sum + counts[outcome], 0));
 
-const sumOf = ({ counts }: Slot, outcomes: readonly LoggedOutcome[] = LOGGED_OUTCOMES) =>
-  outcomes.reduce((sum, outcome) => sum + counts[outcome], 0);
-
-const totalOf = (slots: readonly Slot[], ...outcomes: LoggedOutcome[]) =>
-  slots.reduce((sum, slot) => sum + sumOf(slot, outcomes), 0);
+const totalOf = (slots: readonly Slot[], outcomes?: readonly LoggedOutcome[]) =>
+  countsOf(slots, outcomes).reduce((sum, count) => sum + count, 0);
 
 /** The times of the labels below the chart, and where they are, in slots from its left edge. */
 function ticksOf(firstMs: number) {
   const endMs = firstMs + SLOTS.slots * SLOT_MS;
   const ticks = [];
   for (let atMs = Math.ceil(firstMs / TICK_MS) * TICK_MS; atMs < endMs; atMs += TICK_MS) {
-    ticks.push({ atMs, x: (atMs - firstMs) / SLOT_MS });
+    ticks.push({ at: new Date(atMs).toISOString(), x: (atMs - firstMs) / SLOT_MS });
   }
   return ticks;
 }
 
 /** The number of events per slot, and of those that need attention: one unit of width per slot. */
-export function EventsChart({ slots }: SlotsProps) {
-  const top = roundUp(Math.max(...slots.map((slot) => sumOf(slot))));
-  const total = totalOf(slots, ...LOGGED_OUTCOMES);
-  const ticks = ticksOf(slots[0]?.startsAtMs ?? 0);
+export function EventsChart({ slots }: { readonly slots: readonly Slot[] }) {
+  const firstMs = slots[0]?.startsAtMs ?? 0;
+  const counts = countsOf(slots);
+  const top = roundUp(Math.max(...counts));
+  const total = totalOf(slots);
+  const ticks = ticksOf(firstMs);
   // Labels are not part of the drawing, which is stretched to the width of the page.
   const stretched = {
     viewBox: `0 0 ${slots.length} ${CHART_HEIGHT}`,
@@ -51,10 +52,13 @@ export function EventsChart({ slots }: SlotsProps) {
       <ul class="legend">
         {LOGGED_OUTCOMES.map((outcome) => (
           <li>
-            <a id={`legend-${outcome}`} href={sinceUrl(outcome, slots)}>
+            <a
+              id={`legend-${outcome}`}
+              href={urlWith('/events', { outcome, from: minuteAt(firstMs) })}
+            >
               {outcomeText(outcome)}
             </a>{' '}
-            <span class="quiet">{countText(totalOf(slots, outcome))}</span>
+            <span class="quiet">{countText(totalOf(slots, [outcome]))}</span>
           </li>
         ))}
       </ul>
@@ -71,7 +75,7 @@ export function EventsChart({ slots }: SlotsProps) {
           <svg role="img" aria-labelledby="chart-title" {...stretched}>
             <title id="chart-title">
               {`Events per 15 minutes: ${countText(total)} in total, of which
-                ${countText(totalOf(slots, ...PROBLEMS))} need attention`}
+                ${countText(totalOf(slots, PROBLEMS))} need attention`}
             </title>
             {[0, 0.5, 1].map((share) => (
               <path class="grid" d={`M0 ${share * CHART_HEIGHT}H${slots.length}`} />
@@ -79,21 +83,8 @@ export function EventsChart({ slots }: SlotsProps) {
             {ticks.map(({ x }) => (
               <path class="grid" d={`M${x} 0V${CHART_HEIGHT}`} />
             ))}
-            <path
-              class="bars"
-              d={barsOf(
-                slots.map((slot) => sumOf(slot)),
-                top,
-              )}
-            />
-            <path
-              class="problems"
-              d={barsOf(
-                slots.map((slot) => sumOf(slot, PROBLEMS)),
-                top,
-                LEAST_PROBLEM,
-              )}
-            />
+            <path class="bars" d={barsOf(counts, top)} />
+            <path class="problems" d={barsOf(countsOf(slots, PROBLEMS), top, LEAST_PROBLEM)} />
           </svg>
           <svg class="slots" aria-hidden="true" {...stretched}>
             {slots.map((slot, index) => (
@@ -106,8 +97,15 @@ export function EventsChart({ slots }: SlotsProps) {
           </svg>
         </div>
         <svg class="ticks" aria-hidden="true">
-          {ticks.map(({ atMs, x }) => (
-            <TimeLabel ms={atMs} format="minute" share={x / slots.length} />
+          {ticks.map(({ at, x }) => (
+            <text
+              x={`${((100 * x) / slots.length).toFixed(3)}%`}
+              y="1em"
+              class="minute"
+              data-at={at}
+            >
+              {at.slice(11, 16)}
+            </text>
           ))}
         </svg>
       </div>
@@ -143,9 +141,6 @@ function roundUp(most: number): number {
 /** A time as it is written in addresses; slots begin at whole minutes. */
 const minuteAt = (ms: number) => new Date(ms).toISOString().slice(0, 16);
 
-const sinceUrl = (outcome: LoggedOutcome, [first]: readonly Slot[]) =>
-  eventsUrl({ outcome, from: minuteAt(first?.startsAtMs ?? 0) });
-
 /** The events page with the events of a slot. */
 const slotUrl = ({ startsAtMs }: Slot) =>
-  eventsUrl({ from: minuteAt(startsAtMs), until: minuteAt(startsAtMs + SLOT_MS) });
+  urlWith('/events', { from: minuteAt(startsAtMs), until: minuteAt(startsAtMs + SLOT_MS) });

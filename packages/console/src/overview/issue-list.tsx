@@ -13,8 +13,7 @@ import {
 import { BUTTONS } from '../actions/words.ts';
 import { WhenCurrent, WhenOutdated } from '../components/live.tsx';
 import { CodeText, capitalized, Time } from '../components/text.tsx';
-import { issuesUrl } from '../links/issue-links.ts';
-import { teamsUrl } from '../links/subject-links.tsx';
+import { urlWith } from '../query-parameters.ts';
 
 type IssueListProps = { readonly health: HealthReport; readonly nowMs: number };
 
@@ -128,11 +127,11 @@ function linkOf({ code, remedies }: Issue): readonly [path: string, text: string
     case 'events-of-other-accounts':
       return ['/events', 'Last events'];
     case 'products-without-name':
-      return [teamsUrl({ issue: code }), 'Their teams'];
+      return [urlWith('/teams', { issue: code }), 'Their teams'];
   }
   const subject = SUBJECT_ISSUES.find((one) => one === code);
   if (subject === undefined) return null;
   const remedy = ACTIONS.find((action) => action === remedies[0]);
   const isRemedy = remedy !== undefined && remedy !== 'dismiss';
-  return [issuesUrl(subject), isRemedy ? `${BUTTONS[remedy]}…` : 'Show'];
+  return [urlWith('/attention', { issue: subject }), isRemedy ? `${BUTTONS[remedy]}…` : 'Show'];
 }

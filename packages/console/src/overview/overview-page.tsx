@@ -2,18 +2,21 @@ import { Hono } from 'hono';
 import {
   checkHealth,
   countEvents,
+  countText,
   type HealthReport,
   type OperateContext,
   type Slot,
+  type TeamCounts,
 } from 'instep-operate';
+import { Badge, StatusBadge } from '../components/badges.tsx';
 import { Live } from '../components/live.tsx';
 import { Notice, Panel } from '../components/panels.tsx';
-import { NoEvents } from '../events/no-events.tsx';
+import { NoEvents } from '../events/event-table.tsx';
 import { Page } from '../page.tsx';
+import { urlWith } from '../query-parameters.ts';
 import { ChecksLink } from './checks-page.tsx';
 import { EventsChart, SLOTS } from './events-chart.tsx';
 import { IssueList } from './issue-list.tsx';
-import { TeamStatuses } from './team-statuses.tsx';
 
 /** `GET /`: what needs attention, and the events that arrive. */
 export function overviewPage(options: OperateContext): Hono {
@@ -66,4 +69,28 @@ function Overview({ slots, health, isLive, nowMs }: OverviewProps) {
       </Panel>
     </Live>
   );
+}
+
+/** The number of teams per status, most frequent first. */
+function TeamStatuses({ counts }: { readonly counts: TeamCounts | null }) {
+  if (counts === null) return <p>Too many teams: they can't be counted within half a second.</p>;
+  if (counts.statuses.length === 0) return <p>No teams yet: your app adds them.</p>;
+  return (
+    <ul class="legend">
+      {counts.statuses.map(({ status, teams }) => (
+        <li>
+          <a id={`teams-${status}`} href={urlWith('/teams', { status })}>
+            <StatusOf status={status} />
+          </a>{' '}
+          {countText(teams)}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** The counts group rare statuses as `other`, and `none` are the teams without a status. */
+function StatusOf({ status }: { readonly status: string }) {
+  if (status === 'other') return <Badge tone="warning">another status</Badge>;
+  return <StatusBadge status={status === 'none' ? null : status} />;
 }

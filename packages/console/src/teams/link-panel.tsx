@@ -6,16 +6,18 @@ import {
   type OpenIssue,
   type OperateContext,
   type Person,
+  type RecordedAction,
   readProductNames,
 } from 'instep-operate';
 import { LinkForm, ROW_FIELDS, SingleForm } from '../actions/action-form.tsx';
+import { recordedText } from '../actions/action-summary.tsx';
 import { type ProductNames, productsOf, Why } from '../attention/issue-text.tsx';
 import { PersonText, StripeId } from '../components/id.tsx';
 import { Panel } from '../components/panels.tsx';
 import { Table } from '../components/table.tsx';
 import { OptionalText, Time, UntrustedText } from '../components/text.tsx';
-import { issuesUrl } from '../links/issue-links.ts';
-import { teamUrl } from '../links/subject-links.tsx';
+import { teamUrl } from '../links.tsx';
+import { urlWith } from '../query-parameters.ts';
 import { canAct } from '../request-context.ts';
 
 /** Customers that have no team: those whose metadata names this one first, then the most severe. */
@@ -54,24 +56,48 @@ export async function readWaitingCustomers(
   return { issues: waiting, names, people };
 }
 
-/** The customer that was entered and could not be linked, and why. */
-export type LinkFailure = { readonly value: string; readonly error: string };
-
 type LinkPanelProps = {
   readonly team: NamedTeam;
-  readonly waiting: WaitingCustomers;
-  readonly failure: LinkFailure | null;
+  /** `null` unless the team needs a customer. */
+  readonly waiting: WaitingCustomers | null;
+  /** What was entered last, and what failed. */
+  readonly entered: string;
+  readonly failed: RecordedAction | null;
 };
 
-/** Links a team to its customer: one of those that wait for a team, or any other. */
-export function LinkPanel({ team, waiting, failure }: LinkPanelProps) {
+/** Links a team to its customer, replaces it, or takes it away. The page that follows offers the reverse action. */
+export function LinkPanel({ team, waiting, entered, failed }: LinkPanelProps) {
+  if (waiting === null && (team.customerId === null || !canAct())) return null;
+  const error = failed?.action === 'link' ? recordedText(failed) : undefined;
+  const form = { ...formOf(team), ...(error && { error, value: entered }) };
+  if (waiting === null) {
+    return (
+      <Panel title="Customer" id="link">
+        <details open={error !== undefined}>
+          <summary>Replace or unlink the customer</summary>
+          <p>
+            The team loses the customer <OptionalText text={team.customerId} maxLength={100} /> and
+            the plan that it has from it. New events of the customer then wait for a team. Linking
+            it again gives the plan back.
+          </p>
+          <LinkForm
+            {...form}
+            label="Other customer"
+            hint="The id at Stripe, such as cus_123. The team gets the plan of this customer."
+            text="Replace customer"
+          />
+          <SingleForm {...formOf(team)} action="unlink" />
+        </details>
+      </Panel>
+    );
+  }
   return (
     <Panel
       title={team.customerId === null ? 'Link to a customer' : 'Link to another customer'}
       id="link"
     >
       <LinkForm
-        {...{ ...formOf(team), ...failure }}
+        {...form}
         label="Customer"
         hint="The id at Stripe, such as cus_123. Its events that wait for a team are replayed."
         kind="main"
@@ -80,29 +106,39 @@ export function LinkPanel({ team, waiting, failure }: LinkPanelProps) {
         <p>No customer waits for a team.</p>
       ) : (
         <>
-          <Table
-            label="Customers that wait for a team"
-            columns={['Customer', 'Who', 'Since', { name: 'Why', class: 'wide' }, 'Link']}
-            rows={waiting.issues.map((issue) => [
-              <StripeId text={issue.customerId} />,
-              <PersonText person={waiting.people.get(issue.customerId ?? '')} />,
-              <Time ms={issue.sinceMs} format="age" />,
-              <Why issue={issue} names={waiting.names} />,
-              <SingleForm {...formOf(team)} action="link" kind="main">
-                <input
-                  type="hidden"
-                  name={`${ROW_FIELDS.link}team:${team.id}`}
-                  value={issue.customerId ?? ''}
-                />
-              </SingleForm>,
-            ])}
-          />
+          <WaitingTable team={team} waiting={waiting} />
           <p>
-            <a href={issuesUrl('parked-events')}>All customers that wait for a team</a>
+            <a href={urlWith('/attention', { issue: 'parked-events' })}>
+              All customers that wait for a team
+            </a>
           </p>
         </>
       )}
     </Panel>
+  );
+}
+
+type WaitingTableProps = { readonly team: NamedTeam; readonly waiting: WaitingCustomers };
+
+function WaitingTable({ team, waiting: { issues, names, people } }: WaitingTableProps) {
+  return (
+    <Table
+      label="Customers that wait for a team"
+      columns={['Customer', 'Who', 'Since', { name: 'Why', class: 'wide' }, 'Link']}
+      rows={issues.map((issue) => [
+        <StripeId text={issue.customerId} />,
+        <PersonText person={people.get(issue.customerId ?? '')} />,
+        <Time ms={issue.sinceMs} format="age" />,
+        <Why issue={issue} names={names} />,
+        <SingleForm {...formOf(team)} action="link" kind="main">
+          <input
+            type="hidden"
+            name={`${ROW_FIELDS.link}team:${team.id}`}
+            value={issue.customerId ?? ''}
+          />
+        </SingleForm>,
+      ])}
+    />
   );
 }
 
@@ -113,39 +149,14 @@ const formOf = ({ id, customerId }: NamedTeam) => ({
   expected: { customerId },
 });
 
-/** Replaces or takes away the customer of a team. The page that follows offers the reverse action. */
-export function CustomerPanel({ team, failure }: Pick<LinkPanelProps, 'team' | 'failure'>) {
-  if (!canAct()) return null;
-  return (
-    <Panel title="Customer" id="link">
-      <details open={failure !== null}>
-        <summary>Replace or unlink the customer</summary>
-        <p>
-          The team loses the customer <OptionalText text={team.customerId} maxLength={100} /> and
-          the plan that it has from it. New events of the customer then wait for a team. Linking it
-          again gives the plan back.
-        </p>
-        <LinkForm
-          {...{ ...formOf(team), ...failure }}
-          label="Other customer"
-          hint="The id at Stripe, such as cus_123. The team gets the plan of this customer."
-          text="Replace customer"
-        />
-        <SingleForm {...formOf(team)} action="unlink" />
-      </details>
-    </Panel>
-  );
-}
-
-type DismissalNoticeProps = Pick<LinkPanelProps, 'team'> & { readonly dismissal: Dismissal };
+type DismissalNoticeProps = { readonly team: NamedTeam; readonly dismissal: Dismissal };
 
 /** What an operator has decided to leave as it is, and how to take that back. */
 export function DismissalNotice({ team, dismissal }: DismissalNoticeProps) {
   const { note, operator, dismissedAtMs, untilMs } = dismissal;
   return (
     <div class="notice" data-dismissal>
-      <strong>Dismissed</strong> until{' '}
-      {untilMs === null ? 'it changes' : <Time ms={untilMs} format="slot" />}
+      <strong>Dismissed</strong> until {untilMs === null ? 'it changes' : <Time ms={untilMs} />}
       {note !== null && html`: ${<UntrustedText text={note} maxLength={500} />}`}
       <p class="quiet">
         <OptionalText text={operator} fallback="An operator" />,{' '}

@@ -1,36 +1,31 @@
-import type { NamedTeam } from 'instep-operate';
+import type { NamedTeam, RecordedAction } from 'instep-operate';
 import { ROW_FIELDS, SingleForm } from '../actions/action-form.tsx';
+import { recordedText } from '../actions/action-summary.tsx';
 import { Field } from '../components/form.tsx';
 import { Panel } from '../components/panels.tsx';
-import { teamUrl } from '../links/subject-links.tsx';
+import { teamUrl } from '../links.tsx';
 import { canAct } from '../request-context.ts';
-
-/** The plan that was entered and could not be given, and why. */
-export type PlanFailure = {
-  readonly value: string;
-  readonly error: string;
-  /** Whether it could be given as a new one. */
-  readonly isUnknown: boolean;
-};
 
 type PlanPanelProps = {
   readonly team: NamedTeam;
   /** The names that can be given. */
   readonly plans: readonly string[];
-  readonly failure: PlanFailure | null;
+  /** What failed last. */
+  readonly failed: RecordedAction | null;
 };
 
 /** Gives a team a plan without a subscription, or takes away one that was given. */
-export function PlanPanel({ team, plans, failure }: PlanPanelProps) {
+export function PlanPanel({ team, plans, failed }: PlanPanelProps) {
   if (!canAct()) return null;
   const { planName } = team.plan;
   if (planName === undefined) return null;
   const subject = { kind: 'team', id: String(team.id) } as const;
   const form = { back: teamUrl(team.id), subject, action: 'set-plan' } as const;
-  const { value = '', error, isUnknown = false } = failure ?? {};
+  const error = failed?.action === 'set-plan' ? recordedText(failed) : undefined;
+  const value = failed?.result.code === 'unknown-plan' ? failed.result.planName : '';
   return (
     <Panel title="Plan without a subscription" id="give-plan">
-      <details open={failure !== null}>
+      <details open={error !== undefined}>
         <summary>
           {planName === null ? 'Give a plan' : 'Give another plan, or take it away'}
         </summary>
@@ -46,7 +41,7 @@ export function PlanPanel({ team, plans, failure }: PlanPanelProps) {
             autocomplete="off"
             required
           />
-          {isUnknown && (
+          {value !== '' && (
             <label>
               <input type="checkbox" name={`${ROW_FIELDS.isNewPlan}team:${team.id}`} value="yes" />{' '}
               It is new

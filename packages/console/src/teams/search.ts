@@ -6,13 +6,14 @@ import {
   findEvents,
   findTeams,
   InstepError,
+  type NamedTeam,
   type OperateContext,
   type PageOfTeams,
   type PageStart,
   type TeamFilter,
 } from 'instep-operate';
-import { eventsOf, eventsUrl, eventUrl } from '../links/event-links.tsx';
-import { teamsUrl, teamUrl } from '../links/subject-links.tsx';
+import { eventsOf, eventUrl, teamUrl } from '../links.tsx';
+import { urlWith } from '../query-parameters.ts';
 
 const MAX_CUSTOMERS = 5;
 export const MAX_EVENTS = 20;
@@ -93,26 +94,32 @@ export async function findTeamless(
   return customers.flat();
 }
 
+/** The teams that a text can mean: if one has it as its id or whole name, only that one. */
+export async function teamsMeant(context: OperateContext, text: string) {
+  const { page } = await findPage(context, filterOf(text), { start: null, limit: 50 });
+  const isExact = ({ id, name }: NamedTeam) =>
+    String(id) === text || name?.toLowerCase() === text.toLowerCase();
+  const exact = page.teams.filter(isExact);
+  // The list of teams continues a search that ran out of time.
+  return exact.length > 0
+    ? { teams: exact, isWhole: true }
+    : { teams: page.teams, isWhole: page.searchedTo === null };
+}
+
 /** The page that a search opens: that of the only hit, or a list. */
 export async function urlFound(context: OperateContext, entered: string): Promise<string> {
   const text = searchedText(entered);
   if (text === '') return '/teams';
   if (text.startsWith('evt_')) return await eventFound(context, text);
-  const { page } = await findPage(context, filterOf(text), { start: null, limit: 50 });
-  const { teams, searchedTo } = page;
-  const exact = teams.filter(
-    ({ id, name }) => String(id) === text || name?.toLowerCase() === text.toLowerCase(),
-  );
-  const [only, ...others] = exact.length > 0 ? exact : teams;
-  // The list of teams continues a search that ran out of time.
-  const isWhole = exact.length > 0 || searchedTo === null;
+  const { teams, isWhole } = await teamsMeant(context, text);
   const customers = await findTeamless(context, text);
-  if (only !== undefined && others.length === 0 && isWhole && customers.length === 0) {
+  const [only] = teams;
+  if (only !== undefined && teams.length === 1 && isWhole && customers.length === 0) {
     return teamUrl(only.id);
   }
   // The events of a subscription may have had no effect so far.
   const isOnlyInLog = text.startsWith('sub_') && teams.length + customers.length === 0;
-  return isOnlyInLog ? eventsOf('subscription', text) : teamsUrl({ search: text });
+  return isOnlyInLog ? eventsOf('subscription', text) : urlWith('/teams', { search: text });
 }
 
 /** The only event whose id begins like this; otherwise the list of events, which continues a long search. */
@@ -122,5 +129,5 @@ async function eventFound(context: OperateContext, eventId: string): Promise<str
   const [event, ...others] = events;
   const isWhole = event?.eventId === eventId || searchedTo === null;
   const isOnly = event !== undefined && others.length === 0 && isWhole;
-  return isOnly ? eventUrl(event.position) : eventsUrl({ search: eventId });
+  return isOnly ? eventUrl(event.position) : urlWith('/events', { search: eventId });
 }

@@ -10,27 +10,25 @@ import {
   readTimeline,
   type TeamSubscription,
 } from 'instep-operate';
-import { ActionSummary, actionsOf, recordedText } from '../actions/action-summary.tsx';
+import { ActionSummary, actionsOf } from '../actions/action-summary.tsx';
 import { readTexts } from '../actions/selection.ts';
 import { Badge, StatusBadge } from '../components/badges.tsx';
 import { Panel } from '../components/panels.tsx';
 import { Table } from '../components/table.tsx';
 import { OptionalText, Time, UntrustedText } from '../components/text.tsx';
-import { teamName, teamUrl } from '../links/subject-links.tsx';
+import { teamName, teamUrl } from '../links.tsx';
 import { Page } from '../page.tsx';
 import { notFound } from '../problems.tsx';
 import { queryText } from '../query-parameters.ts';
 import { type ConsoleEnv, canAct } from '../request-context.ts';
 import {
-  CustomerPanel,
   DismissalNotice,
-  type LinkFailure,
   LinkPanel,
   type ReadPeople,
   readWaitingCustomers,
   type WaitingCustomers,
 } from './link-panel.tsx';
-import { type PlanFailure, PlanPanel } from './plan-panel.tsx';
+import { PlanPanel } from './plan-panel.tsx';
 import { TeamStatusPanel } from './team-status-panel.tsx';
 import { PAGE_ITEMS, TimelinePanel, type TimelineProps } from './timeline.tsx';
 
@@ -81,8 +79,9 @@ type TeamPageProps = {
 function TeamPage({ explained, person, waiting, plans, ...props }: TeamPageProps) {
   const { entered, acted, ...shown } = props;
   const { team, subscriptions, productNames, dismissal } = explained;
-  const { id, customerId } = team;
-  const failure = failureOf(acted, entered);
+  const { id } = team;
+  const failed = acted.find(({ isDone }) => !isDone) ?? null;
+  const link = <LinkPanel {...{ team, waiting, entered, failed }} />;
   return (
     <Page
       title={`${teamName(team)} · Team ${id}`}
@@ -97,30 +96,17 @@ function TeamPage({ explained, person, waiting, plans, ...props }: TeamPageProps
       <ActionSummary actions={acted} back={teamUrl(id)} />
       {dismissal !== null && <DismissalNotice team={team} dismissal={dismissal} />}
       <TeamStatusPanel {...{ explained, person }} isLinkable={waiting !== null} />
-      {waiting !== null && <LinkPanel {...{ team, waiting, failure }} />}
+      {waiting !== null && link}
       <TimelinePanel team={team} {...shown} />
       {subscriptions.length > 0 && (
         <Panel title="Known subscriptions" id="subscriptions">
           <SubscriptionTable {...{ subscriptions, productNames }} />
         </Panel>
       )}
-      {plans !== null && <PlanPanel {...{ team, plans, failure: planFailureOf(acted) }} />}
-      {customerId !== null && waiting === null && <CustomerPanel {...{ team, failure }} />}
+      {plans !== null && <PlanPanel {...{ team, plans, failed }} />}
+      {waiting === null && link}
     </Page>
   );
-}
-
-/** The last form to link the team, if it failed. */
-function failureOf([acted]: readonly RecordedAction[], value: string): LinkFailure | null {
-  if (acted === undefined || acted.action !== 'link' || acted.isDone) return null;
-  return { value, error: recordedText(acted) };
-}
-
-function planFailureOf([acted]: readonly RecordedAction[]): PlanFailure | null {
-  if (acted === undefined || acted.action !== 'set-plan' || acted.isDone) return null;
-  const { result } = acted;
-  const isUnknown = result.code === 'unknown-plan';
-  return { value: isUnknown ? result.planName : '', error: recordedText(acted), isUnknown };
 }
 
 const COLUMNS = ['Subscription', 'Status', 'Product', 'Last effect', 'Note'];

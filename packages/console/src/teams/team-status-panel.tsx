@@ -3,14 +3,11 @@ import { SingleForm } from '../actions/action-form.tsx';
 import { causeText } from '../actions/words.ts';
 import { TONES } from '../attention/issue-table.tsx';
 import { Badge, StatusBadge, type Tone } from '../components/badges.tsx';
-import { Field } from '../components/form.tsx';
 import { StripeId } from '../components/id.tsx';
 import { type Fact, Facts, Panel } from '../components/panels.tsx';
-import { Changes, otherFields } from '../components/plan-step.tsx';
+import { otherFields, PlanStep } from '../components/plan-step.tsx';
 import { OptionalText, Time, UntrustedText } from '../components/text.tsx';
-import { CustomerFact } from '../links/event-links.tsx';
-import { ISSUE_NAMES } from '../links/issue-links.ts';
-import { teamUrl } from '../links/subject-links.tsx';
+import { CustomerFact, ISSUE_NAMES, teamUrl } from '../links.tsx';
 import { StatusNote, StatusReason } from './status-text.tsx';
 
 type TeamStatusPanelProps = {
@@ -35,7 +32,7 @@ export function TeamStatusPanel({ explained, isLinkable, person }: TeamStatusPan
           {is !== null && shouldBe !== null && (
             <>
               {' '}
-              From your database to Stripe: <Changes is={is} shouldBe={shouldBe} />
+              From your database to Stripe: <PlanStep before={is} after={shouldBe} />
             </>
           )}
         </p>
@@ -82,31 +79,18 @@ function Remedies({ explained, isLinkable }: Omit<TeamStatusPanelProps, 'person'
   const canRepair = issue?.remedies.includes('repair') === true;
   const isDoubtful = !isCompared || ['no events', 'changed by hand'].includes(status.kind);
   return (
-    <>
-      <div class="row">
-        {canRepair && (
-          <SingleForm {...form} action="repair" kind="main" text="Repair this team" isConfirmed />
-        )}
-        <SingleForm
-          {...form}
-          action="compare"
-          kind={isDoubtful && !canRepair && !isLinkable ? 'main' : 'quiet'}
-          text="Compare with Stripe"
-        />
-      </div>
+    <div class="row">
       {canRepair && (
-        <SingleForm {...form} action="dismiss" expected={{ dismissalId }} class="row" isConfirmed>
-          <Field
-            label="Or hide it until it changes. Why?"
-            name="note"
-            hint="Comparisons still repair the team."
-            maxlength={500}
-            required
-          />
-          <Field label="Until the end of" name="until" type="date" />
-        </SingleForm>
+        <SingleForm {...form} action="repair" kind="main" text="Repair this team" isConfirmed />
       )}
-    </>
+      <SingleForm
+        {...form}
+        action="compare"
+        kind={isDoubtful && !canRepair && !isLinkable ? 'main' : 'quiet'}
+        text="Compare with Stripe"
+      />
+      {canRepair && <SingleForm {...form} action="dismiss" expected={{ dismissalId }} />}
+    </div>
   );
 }
 

@@ -10,16 +10,14 @@ import {
 } from 'instep-operate';
 import { stateWord } from '../actions/action-summary.tsx';
 import { resultText } from '../actions/words.ts';
-import { Badge, OutcomeBadge, StatusBadge, type Tone } from '../components/badges.tsx';
+import { Badge, OutcomeBadge, StatusBadge, shortType, type Tone } from '../components/badges.tsx';
 import { Id } from '../components/id.tsx';
 import { Pager } from '../components/list.tsx';
 import { Notice, Panel } from '../components/panels.tsx';
 import { PlanStep } from '../components/plan-step.tsx';
 import { Table } from '../components/table.tsx';
 import { Time, UntrustedText } from '../components/text.tsx';
-import { EventLink, eventsOf, ReasonText, shortType } from '../links/event-links.tsx';
-import { ISSUE_NAMES } from '../links/issue-links.ts';
-import { SubjectLink, teamUrl } from '../links/subject-links.tsx';
+import { EventLink, eventsOf, ISSUE_NAMES, ReasonText, SubjectLink, teamUrl } from '../links.tsx';
 import { urlWith } from '../query-parameters.ts';
 
 /** How many items a page has. */

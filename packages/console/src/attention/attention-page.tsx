@@ -4,37 +4,39 @@ import {
   type FirstIssues,
   findIssues,
   type IssueCounts,
+  type OpenIssue,
   type OperateContext,
   readProductNames,
+  reasonText,
   SUBJECT_ISSUES,
   type SubjectIssueCode,
 } from 'instep-operate';
 import { ActionForm } from '../actions/action-form.tsx';
 import { ActionSummary, actionsOf } from '../actions/action-summary.tsx';
 import { MAX_CHOSEN, readTexts } from '../actions/selection.ts';
-import { BUTTONS } from '../actions/words.ts';
+import { BUTTONS, causeText } from '../actions/words.ts';
 import { Button } from '../components/form.tsx';
 import { ExportLink } from '../components/list.tsx';
 import { Notice } from '../components/panels.tsx';
 import { capitalized } from '../components/text.tsx';
-import { exportList } from '../export.ts';
-import { ISSUE_NAMES, issueCountText, issuesUrl } from '../links/issue-links.ts';
+import { type Columns, exportedTime, exportList } from '../export.ts';
+import { ISSUE_NAMES, issueCountText } from '../links.tsx';
 import { Page } from '../page.tsx';
+import { urlWith } from '../query-parameters.ts';
 import { canAct } from '../request-context.ts';
-import { EXPORTED_ISSUE } from './export-issues.ts';
 import { IssueTable, type IssueTableProps } from './issue-table.tsx';
 import { productsOf } from './issue-text.tsx';
 
 /** `/attention`: everything that is wrong with single teams, customers and events, and its remedy. */
-export function attentionPages(services: OperateContext): Hono {
+export function attentionPage(services: OperateContext): Hono {
   return new Hono().get('/', async (context) => {
     const { req, render } = context;
     const issue = req.query('issue');
     const code = SUBJECT_ISSUES.find((one) => one === issue) ?? null;
-    const file = exportList(context, services, {
+    const file = exportList(context, services.logger, {
       name: 'attention',
-      columns: EXPORTED_ISSUE,
-      rows: (reading) => findIssues(reading, code).all(),
+      columns: EXPORTED,
+      rows: findIssues(services, code).all(),
     });
     if (file !== null) return file;
     const areSelected = req.query('select') === 'all';
@@ -48,13 +50,13 @@ export function attentionPages(services: OperateContext): Hono {
     const failures = new Map(acted.flatMap((one) => (one.isDone ? [] : [[one.subject, one]])));
     return render(
       <Page title="Needs attention" area="Attention">
-        <ActionSummary actions={acted} back={issuesUrl(code)} />
+        <ActionSummary actions={acted} back={urlWith('/attention', { issue: code })} />
         <Codes counts={counts} current={code} />
         {first.issues.length === 0 ? (
           <NoIssues isFiltered={code !== null} />
         ) : (
           <>
-            <ExportLink url={issuesUrl(code)} />
+            <ExportLink path="/attention" fields={{ issue: code ?? '' }} />
             <IssueForm {...{ first, code, areSelected, names, texts, failures }} />
           </>
         )}
@@ -74,11 +76,14 @@ function Codes({ counts, current }: CodesProps) {
   if (codes.length === 0) return null;
   return (
     <nav class="pager" aria-label="Issues">
-      <a href={issuesUrl(null)} aria-current={current === null ? 'true' : undefined}>
+      <a href={'/attention'} aria-current={current === null ? 'true' : undefined}>
         All
       </a>
       {codes.map((code) => (
-        <a href={issuesUrl(code)} aria-current={code === current ? 'true' : undefined}>
+        <a
+          href={urlWith('/attention', { issue: code })}
+          aria-current={code === current ? 'true' : undefined}
+        >
           {capitalized(ISSUE_NAMES[code])} ({issueCountText(counts[code])})
         </a>
       ))}
@@ -89,7 +94,7 @@ function Codes({ counts, current }: CodesProps) {
 function NoIssues({ isFiltered }: { readonly isFiltered: boolean }) {
   return (
     <Notice kind="empty" title={isFiltered ? 'No such issue' : 'No team needs attention'}>
-      {isFiltered && <a href={issuesUrl(null)}>All issues</a>} Teams are compared with their events
+      {isFiltered && <a href={'/attention'}>All issues</a>} Teams are compared with their events
       continuously, and with Stripe by a <a href="/compare">comparison</a>. Issues of the whole
       service, such as teams that are not compared yet, are on the <a href="/">overview</a>.
     </Notice>
@@ -119,13 +124,13 @@ function IssueForm({ first: { issues, isMore }, code, ...rows }: IssueFormProps)
   );
   if (!canAct()) return table;
   return (
-    <ActionForm back={issuesUrl(code)}>
+    <ActionForm back={urlWith('/attention', { issue: code })}>
       <input type="hidden" name="issue" value={code ?? ''} />
       {/* The Enter key presses a form's first button. In a row, a script presses the row's button. */}
       <button type="submit" hidden disabled />
       {table}
       <div class="toolbar">
-        <a href={issuesUrl(code, areSelected ? {} : { select: 'all' })}>
+        <a href={urlWith('/attention', { issue: code }, areSelected ? {} : { select: 'all' })}>
           {areSelected ? 'Deselect all rows' : 'Select all rows'}
         </a>
         <span class="row-count" />
@@ -139,3 +144,20 @@ function IssueForm({ first: { issues, isMore }, code, ...rows }: IssueFormProps)
     </ActionForm>
   );
 }
+
+function reasonOf({ evidence }: OpenIssue): string | null {
+  if ('reason' in evidence) return reasonText(evidence.reason);
+  return 'cause' in evidence ? causeText(evidence) : null;
+}
+
+const EXPORTED: Columns<OpenIssue> = {
+  issue: ({ code }) => code,
+  since: ({ sinceMs }) => exportedTime(sinceMs),
+  team: ({ team }) => team?.id ?? null,
+  name: ({ team }) => team?.name ?? null,
+  customer: ({ customerId }) => customerId,
+  reason: reasonOf,
+  is: ({ evidence }) => ('is' in evidence ? evidence.is && JSON.stringify(evidence.is) : null),
+  should_be: ({ evidence }) =>
+    'shouldBe' in evidence ? evidence.shouldBe && JSON.stringify(evidence.shouldBe) : null,
+};

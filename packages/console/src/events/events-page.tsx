@@ -4,37 +4,29 @@ import {
   type EventRow,
   findEvents,
   LOGGED_OUTCOMES,
-  LOGGED_TYPES,
   type OperateContext,
   type PageOfEvents,
   subscriptionOf,
 } from 'instep-operate';
 import { outcomeText } from '../components/badges.tsx';
-import { FilterForm } from '../components/filter-form.tsx';
 import { Field, Select, TimeField } from '../components/form.tsx';
-import { List, readStart } from '../components/list.tsx';
+import { FilterForm, isFiltered, List, readStart } from '../components/list.tsx';
 import { Notice } from '../components/panels.tsx';
 import { Time } from '../components/text.tsx';
 import { type Columns, exportedTime, exportList } from '../export.ts';
-import { eventsUrl, type FilterFields, NO_FILTER } from '../links/event-links.tsx';
 import { Page } from '../page.tsx';
 import { queryNumber, readFields } from '../query-parameters.ts';
-import { parseFilter } from './event-filter.ts';
-import { eventPage } from './event-page.tsx';
-import { EventTable } from './event-table.tsx';
-import { NoEvents } from './no-events.tsx';
+import { type FilterFields, NO_FILTER, parseFilter } from './event-filter.ts';
+import { EventTable, NoEvents } from './event-table.tsx';
 
 const LIMIT = 50;
 
-/** `/events`: the event log, newest first, with a filter; and each event's page. */
-export function eventPages(options: OperateContext): Hono {
-  const { now } = options;
-  const app = new Hono();
-
-  app.get('/', async (context) => {
+/** `/events`: the event log, newest first, with a filter. */
+export function eventsPage(options: OperateContext): Hono {
+  return new Hono().get('/', async (context) => {
     const { req, render, status } = context;
-    const fields = readFields(NO_FILTER, (name) => req.query(name));
-    const { filter, errors } = await parseFilter(options, fields, now());
+    const fields = readFields(NO_FILTER, req.query());
+    const { filter, errors } = await parseFilter(options, fields, options.now());
     const form = <EventFilters {...{ fields, filter }} errors={errors ?? {}} />;
     if (filter === null) {
       status(400);
@@ -47,24 +39,21 @@ export function eventPages(options: OperateContext): Hono {
         </Page>,
       );
     }
-    const file = exportList(context, options, {
-      name: 'events',
-      columns: EXPORTED,
-      rows: (reading) => findEvents(reading, filter).all(),
-    });
+    const found = findEvents(options, filter);
+    const list = { name: 'events', columns: EXPORTED, rows: found.all() };
+    const file = exportList(context, options.logger, list);
     if (file !== null) return file;
     const start = readStart((name) => queryNumber(req.query(name)));
-    const page = await findEvents(options, filter).page({ start, limit: LIMIT });
-    const isFiltered = Object.values(fields).some((value) => value !== '');
+    const page = await found.page({ start, limit: LIMIT });
     return render(
       <Page title="Events" area="Events">
         {form}
         <List
-          {...{ ...page, start }}
+          {...{ ...page, start, fields }}
+          path="/events"
           isEmpty={page.events.length === 0}
-          urlOf={(from) => eventsUrl(fields, from)}
           first="Newest"
-          empty={start !== null || isFiltered ? <NothingFound /> : <NoEvents />}
+          empty={start !== null || isFiltered(fields) ? <NothingFound /> : <NoEvents />}
           searched={<Searched {...page} isBackwards={start?.side === 'before'} />}
         >
           <EventTable events={page.events} />
@@ -72,8 +61,6 @@ export function eventPages(options: OperateContext): Hono {
       </Page>,
     );
   });
-
-  return app.route('/', eventPage(options));
 }
 
 type EventFiltersProps = {
@@ -83,14 +70,13 @@ type EventFiltersProps = {
 };
 
 function EventFilters({ fields, filter, errors }: EventFiltersProps) {
-  const { search, outcome, type } = fields;
   return (
     <FilterForm label="Events" path="/events" fields={fields}>
       <Field
         label="Event, customer, subscription or team"
         name="search"
         type="search"
-        value={search}
+        value={fields.search}
         error={errors.search}
         maxlength={300}
       />
@@ -100,9 +86,8 @@ function EventFilters({ fields, filter, errors }: EventFiltersProps) {
         any="any outcome"
         options={LOGGED_OUTCOMES}
         textOf={outcomeText}
-        value={outcome}
+        value={fields.outcome}
       />
-      <Select label="Type" name="type" any="any type" options={LOGGED_TYPES} value={type} />
       <TimeField label="From" name="from" ms={filter?.sinceMs} error={errors.from} />
       <TimeField label="Until" name="until" ms={filter?.untilMs} error={errors.until} />
     </FilterForm>

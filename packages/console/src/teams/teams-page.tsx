@@ -8,18 +8,18 @@ import {
   TEAM_ISSUES,
 } from 'instep-operate';
 import { LinkCustomerForm } from '../actions/action-form.tsx';
-import { FilterForm } from '../components/filter-form.tsx';
+import { StatusBadge } from '../components/badges.tsx';
 import { Field, Select } from '../components/form.tsx';
-import { List, readStart } from '../components/list.tsx';
+import { Id } from '../components/id.tsx';
+import { FilterForm, isFiltered, List, readStart } from '../components/list.tsx';
 import { Notice, Panel } from '../components/panels.tsx';
+import { Table } from '../components/table.tsx';
 import { CodeText, UntrustedText } from '../components/text.tsx';
 import { EventTable } from '../events/event-table.tsx';
 import { type Columns, exportedTime, exportList } from '../export.ts';
-import { eventsOf } from '../links/event-links.tsx';
-import { ISSUE_NAMES } from '../links/issue-links.ts';
-import { NO_TEAM_FILTER, type TeamFields, teamsUrl } from '../links/subject-links.tsx';
+import { eventsOf, ISSUE_NAMES, teamName, teamUrl } from '../links.tsx';
 import { Page } from '../page.tsx';
-import { queryText, readFields } from '../query-parameters.ts';
+import { queryText, readFields, urlWith } from '../query-parameters.ts';
 import {
   filterOf,
   findPage,
@@ -29,18 +29,19 @@ import {
   searchedText,
   type TeamlessCustomer,
 } from './search.ts';
-import { teamPage } from './team-page.tsx';
-import { TeamTable } from './team-table.tsx';
 
 const LIMIT = 50;
 
-/** `/teams`: the list of teams, with filters and a search; and each team's page. */
-export function teamPages(options: OperateContext): Hono {
-  const app = new Hono();
-  app.get('/', async (context) => {
+const NO_FILTER = { search: '', status: '', plan: '', issue: '' };
+
+type Fields = Readonly<typeof NO_FILTER>;
+
+/** `/teams`: the list of teams, with filters and a search. */
+export function teamsPage(options: OperateContext): Hono {
+  return new Hono().get('/', async (context) => {
     const { req, render } = context;
     const start = readStart<ApplicationId>((name) => queryText(req.query(name)) || null);
-    const fields = readFields(NO_TEAM_FILTER, (name) => req.query(name));
+    const fields = readFields(NO_FILTER, req.query());
     const text = searchedText(fields.search);
     const filter = {
       ...filterOf(text),
@@ -51,10 +52,10 @@ export function teamPages(options: OperateContext): Hono {
     };
     const found = await findPage(options, filter, { start, limit: LIMIT });
     const { page, peopleUnknown } = found;
-    const file = exportList(context, options, {
+    const file = exportList(context, options.logger, {
       name: 'teams',
       columns: EXPORTED,
-      rows: (reading) => findTeams(reading, found.filter).all(),
+      rows: findTeams(options, found.filter).all(),
     });
     if (file !== null) return file;
     const customers = start === null ? await findTeamless(options, text) : [];
@@ -62,22 +63,25 @@ export function teamPages(options: OperateContext): Hono {
       <Page title="Teams" area="Teams">
         <TeamFilters fields={fields} />
         {customers.map((customer, index) => (
-          <CustomerPanel {...customer} index={index} back={teamsUrl(fields)} />
+          <CustomerPanel {...customer} index={index} back={urlWith('/teams', fields)} />
         ))}
         <List
-          {...{ ...page, start }}
+          {...{ ...page, start, fields }}
+          path="/teams"
           isEmpty={page.teams.length === 0}
-          urlOf={(from) => teamsUrl(fields, from)}
           first="First"
           empty={customers.length === 0 && <NoTeams {...{ fields, start, peopleUnknown }} />}
           searched={`Searched all teams up to id ${page.searchedTo}. There may be more.`}
         >
-          <TeamTable teams={page.teams} fields={fields} />
+          <Table
+            label="Teams"
+            columns={COLUMNS}
+            rows={page.teams.map((team) => teamCells(team, fields))}
+          />
         </List>
       </Page>,
     );
   });
-  return app.route('/', teamPage(options));
 }
 
 const STATUS_LABELS: Readonly<Record<string, string>> = {
@@ -85,7 +89,7 @@ const STATUS_LABELS: Readonly<Record<string, string>> = {
   other: 'another status',
 };
 
-function TeamFilters({ fields }: { readonly fields: TeamFields }) {
+function TeamFilters({ fields }: { readonly fields: Fields }) {
   const { search, status, plan, issue } = fields;
   return (
     <FilterForm label="Teams" path="/teams" fields={fields}>
@@ -117,6 +121,33 @@ function TeamFilters({ fields }: { readonly fields: TeamFields }) {
   );
 }
 
+const COLUMNS = ['Team', { name: 'Id', class: 'end' }, 'Status', 'Plan', 'Customer'] as const;
+
+function teamCells(team: NamedTeam, fields: Fields) {
+  const { id, plan, lostPlan, customerId, dueSinceMs } = team;
+  const planName =
+    lostPlan === null
+      ? (plan.planName ?? plan.providerProductId ?? plan.priceId ?? null)
+      : (lostPlan.planName ?? lostPlan.productId);
+  return [
+    <a href={teamUrl(id)}>
+      <UntrustedText text={teamName(team)} maxLength={80} />
+    </a>,
+    id,
+    <StatusBadge status={plan.subscriptionStatus ?? null} isDue={dueSinceMs !== null} />,
+    planName === null ? (
+      '–'
+    ) : (
+      // The teams that have or had the same plan.
+      <a href={urlWith('/teams', { ...fields, plan: planName })}>
+        {lostPlan !== null && 'was '}
+        <UntrustedText text={planName} maxLength={60} />
+      </a>
+    ),
+    customerId === null ? '–' : <Id text={customerId} />,
+  ];
+}
+
 type CustomerPanelProps = TeamlessCustomer & { readonly index: number; readonly back: string };
 
 function CustomerPanel({ customerId, events, index, back }: CustomerPanelProps) {
@@ -139,14 +170,13 @@ function CustomerPanel({ customerId, events, index, back }: CustomerPanelProps) 
 }
 
 type NoTeamsProps = {
-  readonly fields: TeamFields;
+  readonly fields: Fields;
   readonly start: unknown;
   readonly peopleUnknown: PeopleUnknown | null;
 };
 
 function NoTeams({ fields, start, peopleUnknown }: NoTeamsProps) {
-  const isFiltered = Object.values(fields).some((value) => value !== '');
-  if (!isFiltered && start === null) {
+  if (!isFiltered(fields) && start === null) {
     return (
       <Notice kind="empty" title="No teams yet">
         Your app adds them to the table teams. To try it, run{' '}
