@@ -67,6 +67,8 @@ Without options, the figures are written to docs/performance.md, and the goals t
   --teams 1000000          goals, access, console: teams and users
   --minutes 10             memory: duration
   --set max_wal_size=8GB   a setting for the PostgreSQL that the benchmark starts; can be repeated
+STRIPE_OPENAPI_FILE        where GitHub is out of reach: a copy of openapi/spec3.json of github.com/stripe/openapi
+                           as of 2020-08-27, which @stripe/sync-engine downloads for its tables
 `;
 
 /** The command line is wrong. */

@@ -1,11 +1,6 @@
-// @supabase/stripe-sync-engine on node:http, set up as its README says. `migrate` creates its tables.
+// @stripe/sync-engine on node:http, as its library is meant to be used. `migrate` creates its tables.
 import { createServer } from 'node:http';
-import { createRequire } from 'node:module';
-
-// Its migrations find their files only in the CommonJS build.
-const { runMigrations, StripeSync } = createRequire(import.meta.url)(
-  '@supabase/stripe-sync-engine',
-);
+import { runMigrations, StripeSync } from '@stripe/sync-engine';
 
 const { DATABASE_URL = '', STRIPE_SECRET_KEY = '', STRIPE_WEBHOOK_SECRET = '', PORT } = process.env;
 const MAX_CONNECTIONS = 10;
@@ -16,17 +11,19 @@ async function readBody(request) {
   return Buffer.concat(chunks);
 }
 
-function serve() {
-  const sync = new StripeSync({
+async function serve() {
+  const sync = await StripeSync.create({
     poolConfig: { connectionString: DATABASE_URL, max: MAX_CONNECTIONS },
     stripeSecretKey: STRIPE_SECRET_KEY,
     stripeWebhookSecret: STRIPE_WEBHOOK_SECRET,
+    // With its id, the account is not asked for at Stripe.
+    stripeAccountId: 'acct_1Bench',
   });
 
   async function receive(request, response) {
     const body = await readBody(request);
     try {
-      await sync.processWebhook(body, request.headers['stripe-signature']);
+      await sync.webhook.processWebhook(body, request.headers['stripe-signature']);
       response.writeHead(200, { 'Content-Type': 'application/json' }).end('{"received":true}');
     } catch {
       response.writeHead(400).end();
@@ -36,6 +33,10 @@ function serve() {
   createServer(receive).listen(Number(PORT), '127.0.0.1');
 }
 
-if (process.argv[2] === 'migrate') {
-  await runMigrations({ databaseUrl: DATABASE_URL, schema: 'stripe' });
-} else serve();
+/** Its tables follow Stripe's OpenAPI file, which it downloads from GitHub unless there is a copy. */
+async function migrate() {
+  const { STRIPE_OPENAPI_FILE: openApiSpecPath } = process.env;
+  await runMigrations({ databaseUrl: DATABASE_URL, openApiSpecPath });
+}
+
+await (process.argv[2] === 'migrate' ? migrate() : serve());

@@ -19,7 +19,11 @@ export function peerEnvironment(databaseUrl: string): Record<string, string> {
 }
 
 /** Lets a peer create its own tables. */
-export async function migratePeer(name: string, databaseUrl: string): Promise<void> {
-  const env = { PATH: process.env.PATH, ...peerEnvironment(databaseUrl) };
+export async function migratePeer(
+  name: string,
+  databaseUrl: string,
+  variables: Readonly<Record<string, string>> = {},
+): Promise<void> {
+  const env = { PATH: process.env.PATH, ...peerEnvironment(databaseUrl), ...variables };
   await promisify(execFile)(process.execPath, [peerProgram(name), 'migrate'], { env });
 }
