@@ -1,4 +1,4 @@
-import { DatabaseRefused } from 'instep-engine/postgres';
+import { DatabaseRefused, type Statement } from 'instep-engine/postgres';
 import { writeState } from 'instep-engine/rule';
 import { expect, test } from 'vitest';
 import {
@@ -143,6 +143,36 @@ test('an event without `created` that comes again is a duplicate, whenever that 
   const [again] = await log.ingest([receivedFrom(text, { receivedAtMs: 9_000_000 })]);
   expect(again?.outcome).toBe('duplicate');
   expect(await query(LOG)).toEqual([{ outcome: 'applied', deliveries: 2 }]);
+});
+
+test('a duplicate reads the events of its own second, however many its customer has', async () => {
+  const { database, query } = await openEngineDatabase();
+  await query(`insert into teams (stripe_customer_id) values ('cus_1')`);
+  const reads: Statement[] = [];
+  const log = openLog({
+    run(statement, timeoutMs) {
+      if (statement.name === 'read_needed_events') reads.push(statement);
+      return database.run(statement, timeoutMs);
+    },
+  });
+  const event = sentEvent({ createdSeconds: 100 });
+  await log.ingest([event]);
+  await query(`
+    insert into instep.events (key, type, customer_id, subscription_id, created_at, received_at, deliveries, outcome, body)
+    select gen_random_uuid(), type, customer_id, subscription_id, created_at + interval '1 second' * second,
+           received_at, 1, 'stale', body
+      from instep.events
+     cross join generate_series(-1000, 1000) as second
+     where second <> 0`);
+  await query('analyze instep.events');
+  expect(await log.ingest([event])).toMatchObject([{ outcome: 'duplicate' }]);
+  const [{ text, values } = { text: '', values: [] }] = reads;
+  const plan = await query(`explain (analyze, format json) ${text}`, [...values]);
+  const counted = JSON.stringify(plan).matchAll(
+    /"Relation Name":"events".*?"Actual Rows":(\d+)|Removed by[^:]*":(\d+)/g,
+  );
+  const examined = [...counted].map(([, found, removed]) => Number(found ?? removed));
+  expect(examined.reduce((sum, count) => sum + count, 0)).toBeLessThan(10);
 });
 
 test('the log shows the order of a second in which an event arrives late', async () => {

@@ -34,7 +34,8 @@ create table instep.events (
   autovacuum_vacuum_insert_scale_factor = 0
 );
 
-create index events_of_customer on instep.events (customer_id, position);
+-- By Stripe's time, because a late event, a duplicate or a tie reads the events of one second, however many its customer has.
+create index events_of_customer on instep.events (customer_id, created_at);
 create index events_by_time on instep.events (received_at) include (outcome);
 create index events_parked on instep.events (customer_id) where outcome = 'parked';
 
