@@ -5,19 +5,12 @@
 
 import { readFileSync } from 'node:fs';
 import { EventLog, type LogEvent } from 'instep-engine/log';
-import {
-  ENGINE_SCHEMA,
-  type PlanColumn,
-  pgDatabase,
-  SESSION_OPTIONS,
-  type TeamsTable,
-} from 'instep-engine/postgres';
+import { ENGINE_SCHEMA, type PlanColumn, serverAt, type TeamsTable } from 'instep-engine/postgres';
 import type { PlanFieldName } from 'instep-engine/rule';
 import { IngestPipeline } from 'instep-engine/src/log/pipeline.ts';
 import { migrate } from 'instep-engine/src/postgres/migrate.ts';
 import { createLogger } from 'instep-engine/src/runtime/logging.ts';
 import { parseEvent } from 'instep-engine/src/stripe/parse-event.ts';
-import pg from 'pg';
 import { type BenchDatabase, openBenchPostgres } from '../database/bench-postgres.ts';
 import { openInstepDatabase } from '../database/instep-database.ts';
 import { bodyOf, contentOf, customerIdOf, PLANS, productIdOf } from '../load/subscription-event.ts';
@@ -178,10 +171,12 @@ async function openEngine({ url, ask }: BenchDatabase): Promise<System> {
     [customerIds()],
   );
   await ask(`insert into instep.products (product_id, name) values ${products()}`);
-  const pool = new pg.Pool({ connectionString: url, options: SESSION_OPTIONS, max: 4 });
-  pool.on('error', () => undefined);
   const log = new EventLog({
-    database: pgDatabase(pool),
+    database: serverAt(url).open({
+      maxConnections: 8,
+      statementTimeoutMs: 30_000,
+      onConnectionError: () => undefined,
+    }),
     findTeams: async () => TEAMS_TABLE,
     parse: () => null,
     planSelection: 'newest',

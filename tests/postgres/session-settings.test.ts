@@ -111,6 +111,16 @@ describe.each(postgresServers)('$name', (server) => {
       expect(await database.transaction(readSettings)).toEqual(needed);
     });
 
+    test('the statements of the log use indexes, however small a table was when they were planned', async () => {
+      const text = `select current_setting('enable_seqscan') as "readsTables",
+                           current_setting('plan_cache_mode') as plans,
+                           current_setting('statement_timeout') as timeout`;
+      const statement = { name: 'read_settings', text, values: [] };
+      expect(await database.run(statement, 700)).toEqual([
+        { readsTables: 'off', plans: 'force_generic_plan', timeout: '700ms' },
+      ]);
+    });
+
     test('profiles contain the stored times', async () => {
       const { id } = await addUser(database.query, { ...PROFILE, role: 'member' });
       await database.query(

@@ -2,12 +2,11 @@ import { neon, neonConfig } from '@neondatabase/serverless';
 import {
   neonDatabase,
   parseDatabaseUrl,
-  pgDatabase,
   postgresJsDatabase,
   SESSION_OPTIONS,
   type StatementRunner,
+  serverAt,
 } from 'instep-engine/postgres';
-import pg from 'pg';
 import postgres from 'postgres';
 import { startNeonServer } from './neon-server.ts';
 
@@ -16,10 +15,8 @@ type OpenDriver = { readonly database: StatementRunner; close(): Promise<void> }
 /** Each driver that the engine takes, with few connections. */
 export const DRIVERS: Readonly<Record<string, (url: URL) => Promise<OpenDriver>>> = {
   async pg({ href }) {
-    const pool = new pg.Pool({ connectionString: href, options: SESSION_OPTIONS, max: 4 });
-    pool.on('error', () => undefined);
-    pool.on('connect', (client) => client.on('error', () => undefined));
-    return { database: pgDatabase(pool), close: () => pool.end() };
+    const database = openPg(href);
+    return { database, close: database.close };
   },
   async postgres(url) {
     const sql = openPostgresJs(url);
@@ -32,6 +29,14 @@ export const DRIVERS: Readonly<Record<string, (url: URL) => Promise<OpenDriver>>
     return { database: neonDatabase(sql), close: server.close };
   },
 };
+
+export function openPg(url: string) {
+  return serverAt(url).open({
+    maxConnections: 8,
+    statementTimeoutMs: 160_000,
+    onConnectionError: () => undefined,
+  });
+}
 
 export function openPostgresJs(url: URL, options: postgres.Options<Record<string, never>> = {}) {
   const { host, port, user, password, database } = parseDatabaseUrl(url.href).connection;

@@ -2,8 +2,6 @@ import { EventLog, type EventLogOptions, type LogEvent, type LoggedEvent } from 
 import {
   ENGINE_SCHEMA,
   type PlanColumn,
-  pgDatabase,
-  SESSION_OPTIONS,
   type StatementRunner,
   type TeamsTable,
 } from 'instep-engine/postgres';
@@ -13,6 +11,7 @@ import pg from 'pg';
 import { onTestFinished } from 'vitest';
 import { parseBody, parseEvent } from '../../support/internals/stripe.ts';
 import { createEmptyDatabase } from '../../support/postgres/test-database.ts';
+import { openPg } from './drivers.ts';
 
 function textColumn(name: string): PlanColumn {
   return { name, type: 'text', isNullable: true };
@@ -48,7 +47,7 @@ create table teams (
 /** An app's database with the engine's tables, as its app and its operators see it. */
 export async function openEngineDatabase() {
   const url = await createEmptyDatabase();
-  const pool = new pg.Pool({ connectionString: url.href, options: SESSION_OPTIONS, max: 20 });
+  const pool = new pg.Pool({ connectionString: url.href, max: 20 });
   pool.on('error', () => undefined);
   pool.on('connect', (client) => client.on('error', () => undefined));
   onTestFinished(() => pool.end());
@@ -56,9 +55,11 @@ export async function openEngineDatabase() {
   await pool.query(CREATE_STARTER_TEAMS);
   // As the look-up of names stores it.
   await pool.query(`insert into instep.products (product_id, name) values ('prod_pro', 'Pro')`);
+  const database = openPg(url.href);
+  onTestFinished(database.close);
   const query = async (text: string, values: unknown[] = []) =>
     (await pool.query(text, values)).rows;
-  return { url, pool, database: pgDatabase(pool), query };
+  return { url, pool, database, query };
 }
 
 /** The engine's log, with the jobs that use it. */

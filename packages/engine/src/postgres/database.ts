@@ -15,14 +15,9 @@ import {
   nextStepAfter,
   TablesUnknown,
 } from './errors.ts';
-import { type NamedStatement, type Query, Statements, type Use } from './named-statement.ts';
-import {
-  columnValues,
-  DECIDING_SETTINGS,
-  SESSION_SETTINGS,
-  setStatements,
-} from './session-settings.ts';
-import type { StatementRunner } from './statement.ts';
+import { type NamedStatement, type Query, Statements } from './named-statement.ts';
+import { columnValues, LOG_SETTINGS, SESSION_SETTINGS, setStatements } from './session-settings.ts';
+import type { Statement, StatementRunner } from './statement.ts';
 import type { WantedTables } from './tables/application-tables.ts';
 import { applicationTablesOf, recognizeTables } from './tables/recognize-tables.ts';
 import type { TeamsTable } from './teams-table.ts';
@@ -31,7 +26,7 @@ export type { Query } from './named-statement.ts';
 
 type TransactionOptions = {
   /** After this time, PostgreSQL ends a statement, also while it waits for a lock; that of all statements by default. */
-  readonly timeoutMs?: number | undefined;
+  readonly timeoutMs?: number;
   /** `repeatable read`: all statements see the same, and a conflict repeats the work. By default, each sees what is new. */
   readonly isolation?: 'read committed' | 'repeatable read';
 };
@@ -78,7 +73,7 @@ const ANSWER_MARGIN_MS = 500;
 /** A batch and the events that are stored alone, at most. */
 const LOG_CONNECTIONS = 4;
 
-const DECIDE_LOCALLY = setStatements('set local', DECIDING_SETTINGS);
+const LOG_LOCALLY = setStatements('set local', LOG_SETTINGS);
 
 /** Opens a pool of connections. Nothing is connected before the first statement. */
 export function openDatabase(options: DatabaseOptions): Database {
@@ -137,41 +132,26 @@ class PooledDatabase implements Database {
       });
     const logConnections = Math.min(LOG_CONNECTIONS, Math.max(1, Math.floor(maxConnections / 2)));
     this.#pool = open(Math.max(1, maxConnections - logConnections), settings);
-    this.#logPool = open(logConnections, { ...settings, ...DECIDING_SETTINGS });
+    this.#logPool = open(logConnections, { ...settings, ...LOG_SETTINGS });
   }
 
   readonly query: Query = (statement, values) =>
-    this.#run((client) => this.#runAlone(client, statement, values));
+    this.#run(this.#pool, (client) => this.#runAlone(client, statement, values));
 
   readonly transaction = <Result>(
     work: (query: Query) => Promise<Result>,
-    options: TransactionOptions = {},
-  ): Promise<Result> => this.#run((client) => this.#transact(client, 'deciding', work, options));
+    options?: TransactionOptions,
+  ): Promise<Result> => this.#run(this.#pool, (client) => this.#transact(client, work, options));
 
-  readonly run: StatementRunner['run'] = async <Row extends object>(
-    statement: Parameters<StatementRunner['run']>[0],
+  readonly run: StatementRunner['run'] = <Row extends object>(
+    statement: Statement,
     timeoutMs: number,
-  ) => {
-    const { tables } = this.#statements;
-    const run = () =>
-      this.#withConnection(this.#logPool, (client) =>
-        this.#runForLog<Row>(client, statement, timeoutMs),
-      );
-    try {
-      return await run();
-    } catch (error) {
-      switch (nextStepAfter(error)) {
-        case 'unprepare':
-          this.#statements.stopPreparing();
-          return await run();
-        case 'find tables':
-          if (!(await this.#haveTablesChanged(error, tables))) throw error;
-          throw new DatabaseConflict('the application has altered its tables', { cause: error });
-        default:
-          throw error;
-      }
-    }
-  };
+  ) =>
+    this.#run(
+      this.#logPool,
+      (client) => this.#runForLog<Row>(client, statement, timeoutMs),
+      'decides again',
+    );
 
   readonly findTeams = async (): Promise<TeamsTable> => {
     const { tables } = this.#statements;
@@ -193,14 +173,25 @@ class PooledDatabase implements Database {
     await Promise.all([this.#pool.close(), this.#logPool.close()]);
   };
 
-  /** Runs work on a connection, again as long as the retry policy says so (`errors.ts`). */
-  async #run<Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
+  /**
+   * Runs work on a connection, again as long as the retry policy says so (`errors.ts`). A caller that `decides again` has
+   * decided before the statement, and made its text, so it gets a conflict.
+   */
+  async #run<Result>(
+    pool: ConnectionPool,
+    work: (client: pg.PoolClient) => Promise<Result>,
+    caller?: 'decides again',
+  ): Promise<Result> {
     for (let calls = 1; ; calls += 1) {
       const { tables } = this.#statements;
       try {
-        return await this.#withConnection(this.#pool, work);
+        return await this.#withConnection(pool, work);
       } catch (error) {
+        if (caller === 'decides again' && error instanceof DatabaseConflict) throw error;
         if (calls === MAX_CALLS || !(await this.#isWorthRepeating(error, tables))) throw error;
+        if (caller === 'decides again' && this.#statements.tables !== tables) {
+          throw new DatabaseConflict('the application has altered its tables', { cause: error });
+        }
       }
     }
   }
@@ -267,56 +258,51 @@ class PooledDatabase implements Database {
   ): Promise<Row[]> {
     // A session that is read-only could reach another client of a pooler, so only transactions are.
     if (this.#pool.ownsSession(client) && !this.#options.isReadOnly) {
-      return await this.#queryOn(client, 'alone')<Row>(statement, values);
+      return await this.#queryOn(client)<Row>(statement, values);
     }
-    return await this.#transact(client, 'alone', (query) => query<Row>(statement, values));
+    return await this.#transact(client, (query) => query<Row>(statement, values));
   }
 
   async #runForLog<Row extends object>(
     client: pg.PoolClient,
-    statement: NamedStatement,
+    statement: Statement,
     timeoutMs: number,
   ): Promise<readonly Row[]> {
-    if (!this.#logPool.ownsSession(client)) {
-      const options = { timeoutMs };
-      return await this.#transact(client, 'deciding', (query) => query<Row>(statement), options);
-    }
     const limitMs = Math.min(Math.ceil(timeoutMs), this.#timeouts.statement_timeout);
+    if (!this.#logPool.ownsSession(client)) {
+      const work = (query: Query) => query<Row>(statement);
+      return await this.#transact(client, work, { timeoutMs: limitMs }, LOG_LOCALLY);
+    }
     // The queue of batches nearly always has the same connection, and the same timeout.
     if (this.#sessionTimeoutsMs.get(client) !== limitMs) {
       await this.#send('set_timeout', client, { text: `set statement_timeout = ${limitMs}` });
       this.#sessionTimeoutsMs.set(client, limitMs);
     }
-    return await withSyncedCommit(client, () => this.#queryOn(client, 'deciding')<Row>(statement));
+    return await withSyncedCommit(client, () => this.#queryOn(client)<Row>(statement));
   }
 
   async #transact<Result>(
     client: pg.PoolClient,
-    use: Use,
     work: (query: Query) => Promise<Result>,
     // Deciding and then writing requires that each statement sees everything that was committed before it began.
     { timeoutMs, isolation = 'read committed' }: TransactionOptions = {},
+    settings?: string,
   ): Promise<Result> {
-    const start = this.#startOf(use, isolation);
+    const mode = this.#options.isReadOnly ? ' read only' : '';
+    const start = [`begin isolation level ${isolation}${mode}`, settings ?? []].flat();
     if (!this.#pool.ownsSession(client)) start.push(this.#setLocally);
     if (timeoutMs !== undefined && timeoutMs < this.#timeouts.statement_timeout) {
       start.push(`set local statement_timeout = ${Math.ceil(timeoutMs)}`);
     }
     try {
       await this.#send('begin', client, { text: start.join(';\n') });
-      const result = await work(this.#queryOn(client, use));
+      const result = await work(this.#queryOn(client));
       await this.#commit(client);
       return result;
     } catch (error) {
       if (!isOfServer(error)) await this.#rollBack(client, error);
       throw error;
     }
-  }
-
-  /** The statements that begin a transaction. One that only reads decides nothing, so PostgreSQL chooses its plans. */
-  #startOf(use: Use, isolation: NonNullable<TransactionOptions['isolation']>): string[] {
-    if (this.#options.isReadOnly) return [`begin isolation level ${isolation} read only`];
-    return use === 'alone' ? ['begin'] : [`begin isolation level ${isolation}`, DECIDE_LOCALLY];
   }
 
   /**
@@ -341,7 +327,7 @@ class PooledDatabase implements Database {
     if (command !== 'COMMIT') throw new DatabaseUnavailable('the transaction was rolled back');
   }
 
-  #queryOn(client: pg.PoolClient, use: Use): Query {
+  #queryOn(client: pg.PoolClient): Query {
     return async <Row extends object>(
       statement: NamedStatement | string,
       values?: readonly unknown[],
@@ -351,7 +337,7 @@ class PooledDatabase implements Database {
         return (await this.#send<Row>('query', client, plain, values)).rows;
       }
       const text = this.#statements.textOf(statement.text);
-      const name = this.#statements.preparedNameOf(statement.name, text, use);
+      const name = this.#statements.preparedNameOf(statement.name, text);
       const prepared = { ...(name !== undefined && { name }), text, types: columnValues };
       const { rows } = await this.#send<Row>(statement.name, client, prepared, statement.values);
       // V8 treats a result's array as long-lived, together with everything that stays in it.

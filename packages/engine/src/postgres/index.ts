@@ -40,8 +40,7 @@ export { checkSchema, readPending, SchemaInUse, SchemaMismatch } from './migrate
 export { ENGINE_MIGRATIONS, type Migration, newestVersion } from './migrations.ts';
 export { columnArrays, type NamedStatement, onlyRow } from './named-statement.ts';
 export { type NeonSql, neonDatabase } from './neon-database.ts';
-export { type PgPool, pgDatabase, SESSION_OPTIONS } from './pg-database.ts';
-export { type PostgresJs, postgresJsDatabase } from './postgres-js-database.ts';
+export { type PostgresJs, postgresJsDatabase, SESSION_OPTIONS } from './postgres-js-database.ts';
 export { ENGINE_SCHEMA } from './schema.ts';
 export type { Statement, StatementRunner } from './statement.ts';
 export {

@@ -30,20 +30,13 @@ export async function onlyRow<Row extends object>(
   return row;
 }
 
-/**
- * Whether a statement runs alone, with a plan as PostgreSQL chooses it, or in a transaction that decides, with a plan
- * that uses indexes. PostgreSQL keeps a plan for each prepared statement, so these are two: a plan that was made while
- * a table was empty would read it as a whole for each event.
- */
-export type Use = 'alone' | 'deciding';
-
 /** The statements of one database: their texts, and the names under which connections prepare them. */
 export class Statements {
   #lookUp: () => Promise<ApplicationTables>;
   #tables: ApplicationTables | null = null;
   #finding: Promise<void> | null = null;
   #texts = new WeakMap<Exclude<StatementText, string>, string>();
-  #names: Record<Use, Map<string, string>> | null = { alone: new Map(), deciding: new Map() };
+  #names: Map<string, string> | null = new Map();
 
   /** `lookUp` finds the application's tables. */
   constructor(lookUp: () => Promise<ApplicationTables>) {
@@ -91,12 +84,12 @@ export class Statements {
    * The name to prepare a statement under. It contains a hash of the text, so that a connection shared by
    * several clients never runs another version's statement of the same name.
    */
-  preparedNameOf(name: string, text: string, use: Use): string | undefined {
+  preparedNameOf(name: string, text: string): string | undefined {
     if (this.#names === null) return undefined;
-    const known = this.#names[use].get(text);
+    const known = this.#names.get(text);
     if (known !== undefined) return known;
-    const prepared = `instep_${name}_${hash('sha256', `${use} ${text}`).slice(0, 16)}`;
-    this.#names[use].set(text, prepared);
+    const prepared = `instep_${name}_${hash('sha256', text).slice(0, 16)}`;
+    this.#names.set(text, prepared);
     return prepared;
   }
 

@@ -2,6 +2,7 @@
 
 import { DeadlineExceeded, withDeadline } from '../runtime/deadline.ts';
 import { DatabaseBusy, DatabaseUnusable, databaseError } from './errors.ts';
+import { LOG_SETTINGS, SESSION_SETTINGS } from './session-settings.ts';
 import type { Statement, StatementRunner } from './statement.ts';
 
 /** What is used of `postgres(…)`, in its version 3. */
@@ -10,6 +11,19 @@ export type PostgresJs = {
   typed(value: string | null, type: number): object;
   unsafe(text: string, values: object[], options: { prepare: boolean }): Promise<object[]>;
 };
+
+/**
+ * The settings that the engine's statements rely on, for the `options` of a connection, whatever the database or the role
+ * sets.
+ */
+export const SESSION_OPTIONS = Object.entries({
+  ...SESSION_SETTINGS,
+  ...LOG_SETTINGS,
+  default_transaction_read_only: 'off',
+  synchronous_commit: 'on',
+})
+  .map(([name, value]) => `-c ${name}=${String(value).replaceAll(' ', '\\ ')}`)
+  .join(' ');
 
 /**
  * Its connections must have `SESSION_OPTIONS`, and a `statement_timeout` for what is given up after its own time: the

@@ -21,10 +21,10 @@ export const SESSION_SETTINGS: Settings = {
 };
 
 /**
- * For the statements that decide: a plan is made once, for any number of values, and uses indexes, because a table that was
+ * For the statements of the log: a plan is made once, for any number of values, and uses indexes, because a table that was
  * small can have grown.
  */
-export const DECIDING_SETTINGS: Settings = {
+export const LOG_SETTINGS: Settings = {
   default_transaction_isolation: 'read committed',
   plan_cache_mode: 'force_generic_plan',
   enable_seqscan: 'off',
@@ -48,7 +48,7 @@ export function setStatements(command: 'set' | 'set local', settings: Settings):
     .join(';\n');
 }
 
-const SETTINGS_IN_SQL = Object.entries({ ...SESSION_SETTINGS, ...DECIDING_SETTINGS })
+const SETTINGS_IN_SQL = Object.entries({ ...SESSION_SETTINGS, ...LOG_SETTINGS })
   .map(([name, value]) => `set_config('${name}', '${value}', true)`)
   .join(',\n       ');
 
