@@ -6,9 +6,7 @@ import { createHandler, createLogger, type PlanChange } from 'instep';
 import { createCheckoutSession, signedRequest } from 'instep/testing';
 import Stripe from 'stripe';
 import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { reconcileCustomer } from '../support/internals/repair.ts';
 import { readTeam } from '../support/internals/rows.ts';
-import { createStripeApi } from '../support/internals/stripe.ts';
 import { SETTINGS } from '../support/process/instep-process.ts';
 import { INSTEP } from '../support/repository.ts';
 import { API_KEY } from '../support/secrets/test-secrets.ts';
@@ -47,37 +45,6 @@ async function load(section: string) {
   writeFileSync(file, codeOf(section, 'js'));
   return await import(pathToFileURL(file).href);
 }
-
-test('a late redirect that writes an old plan is repaired by the reconciliation', async () => {
-  const teamId = await account.addTeam('cus_late');
-  await account.happen({ customerId: 'cus_late', status: 'trialing', productId: 'prod_pro' });
-  const trial = await readTeam(database.query, teamId);
-  await account.happen({ customerId: 'cus_late', status: 'canceled' });
-  await database.query(
-    `update teams
-        set provider_subscription_id = $2, plan_name = 'Pro', subscription_status = $3
-      where id = $1`,
-    [teamId, trial?.plan.providerSubscriptionId, trial?.plan.subscriptionStatus],
-  );
-  const baseUrl = new URL(environment.STRIPE_API_BASE ?? '');
-  const options = {
-    database,
-    ingest: account.ingest,
-    settle: account.settle,
-    api: createStripeApi({ secretKey: API_KEY, baseUrl }),
-    nameOf: async () => 'Pro',
-    planSelection: 'newest',
-    isDryRun: false,
-    logger: createLogger('silent'),
-    now: Date.now,
-    nonce: () => 'nonce',
-    onIssue: () => undefined,
-  } as const;
-  await reconcileCustomer('cus_late', options, new AbortController().signal);
-  expect(await readTeam(database.query, teamId)).toMatchObject({
-    plan: { planName: null, subscriptionStatus: 'canceled' },
-  });
-});
 
 test('a customer that is created before the checkout needs no redirect', async () => {
   const { startCheckout } = await load('Create the customer before the checkout');

@@ -1,4 +1,4 @@
-import { Batcher, QueueFull } from 'instep-engine/runtime';
+import { Batcher } from 'instep-engine/runtime';
 import { expect, test, vi } from 'vitest';
 
 type Run = (items: readonly number[]) => Promise<number[]>;
@@ -41,17 +41,4 @@ test('a batch fails as a whole, and the next one runs', async () => {
   expect(run).toHaveBeenCalledTimes(2);
   fails = false;
   expect(await batcher.add(4)).toBe(4);
-});
-
-test('refuses an item at once when the queue is full', async () => {
-  const { open, opened } = gate();
-  const run: Run = async (items) => {
-    await opened;
-    return [...items];
-  };
-  const batcher = new Batcher({ name: 'batch', run, maxBatch: 10, maxQueued: 2 });
-  const accepted = [batcher.add(1), batcher.add(2), batcher.add(3)];
-  await expect(batcher.add(4)).rejects.toThrow(QueueFull);
-  open();
-  expect(await Promise.all(accepted)).toEqual([1, 2, 3]);
 });

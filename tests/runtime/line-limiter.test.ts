@@ -26,16 +26,6 @@ function limited() {
 const numbers = (from: number, count: number) =>
   Array.from({ length: count }, (_, index) => ({ number: from + index }));
 
-test('writes the first 10 lines, and one line for all others', () => {
-  const { written, cause } = limited();
-  cause(1_000);
-  expect(written).toEqual(numbers(1, 10));
-  vi.advanceTimersByTime(1_000);
-  expect(written.slice(10)).toEqual([{ number: 1_000, suppressed: 990 }]);
-  vi.advanceTimersByTime(60_000);
-  expect(written).toHaveLength(11);
-});
-
 test('writes one line a second during a flood, and counts every line', () => {
   const { written, cause } = limited();
   for (let moment = 0; moment < 6_000; moment += 1) {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import { SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base';
 import { createLogger, type Instep, listen, type RunningServer, readConfig } from 'instep';
 import { openService } from 'instep/src/instep.ts';
@@ -121,38 +121,6 @@ describe('a request', () => {
     expect(line.traceId).toBe(TRACE_ID);
   });
 
-  test.each(['', 'nonsense', `00-${'0'.repeat(32)}-${CALLER_ID}-01`, 'x'.repeat(5_000)])(
-    'starts a trace when its caller names none: %.40s',
-    async (traceparent) => {
-      const { customerId } = await newTeam();
-      const eventId = `evt_${customerId}`;
-      expect(await post(eventBody({ customerId, eventId }), { traceparent })).toBe(200);
-      const request = await spans.find(WEBHOOK, (await lineWith({ eventId })).isOfIt);
-      expect(request.parentSpanContext).toBeUndefined();
-    },
-  );
-
-  test('is part of the active span of the application that mounts Instep', async () => {
-    const url = 'http://localhost/readyz';
-    const host = await trace.getTracer('host').startActiveSpan('host', async (span) => {
-      await instep.fetch(new Request(url, { headers: { traceparent: TRACEPARENT } }));
-      span.end();
-      return span.spanContext();
-    });
-    const { parentSpanContext } = await spans.find('GET /readyz');
-    expect(parentSpanContext?.spanId).toBe(host.spanId);
-  });
-
-  test('that is refused does not mark its span as failed', async () => {
-    const before = lines.length;
-    expect(await post('{}', { 'stripe-signature': 't=1,v1=0' })).toBe(400);
-    const { spanId } = lines[before] ?? {};
-    const request = await spans.find(WEBHOOK, (span) => idOf(span) === spanId);
-    expect(request.attributes['http.response.status_code']).toBe(400);
-    expect(request.attributes).not.toHaveProperty('error.type');
-    expect(request.status.code).toBe(SpanStatusCode.UNSET);
-  });
-
   test('that fails marks its span with the class and code of the error', async () => {
     await database.query(
       `alter table teams add constraint objection check (subscription_status <> 'unpaid')`,
@@ -216,24 +184,6 @@ describe('a batch', () => {
   });
 });
 
-describe("a call of Stripe's API", () => {
-  test('is part of the request whose event needs the name', async () => {
-    const { customerId } = await newTeam();
-    const fields = { customerId, productId: 'prod_traced', eventId: 'evt_named_product' };
-    expect(await post(eventBody(fields))).toBe(200);
-    const request = await spans.find(WEBHOOK, (await lineWith({ eventId: fields.eventId })).isOfIt);
-    const call = spans
-      .partsOf(request)
-      .find(({ kind, name }) => kind === SpanKind.CLIENT && /^GET/.test(name));
-    expect(call).toMatchObject({ name: 'GET /v1/products/{id}' });
-    expect(call?.attributes).toEqual({
-      'http.request.method': 'GET',
-      'url.template': '/v1/products/{id}',
-      'http.response.status_code': 200,
-    });
-  });
-});
-
 describe('a run of a maintenance job', () => {
   test('is a trace of its own', async () => {
     const run = await spans.find('maintain plan-names');
@@ -263,25 +213,12 @@ describe('a log line outside requests names no trace', () => {
     });
     expect(lost).not.toHaveProperty('traceId');
   });
-
-  test('when it stands for many lines', async () => {
-    const counted = await vi.waitFor(async () => {
-      // More than 10 within a second, because fewer would get one line each.
-      const bad = { 'stripe-signature': 't=1,v1=0' };
-      const posts = Array.from({ length: 30 }, () => post('{}', bad));
-      expect(new Set(await Promise.all(posts))).toEqual(new Set([400]));
-      const found = lines.find(({ suppressed }) => suppressed !== undefined);
-      if (found === undefined) throw new Error('no such line');
-      return found;
-    }, 20_000);
-    expect(counted).not.toHaveProperty('traceId');
-  });
 });
 
 test('no span contains personal data, an id or a secret', () => {
   const all = spans.all().map(({ name, attributes, events, status, links }) => {
     return JSON.stringify({ name, attributes, events, status, links });
   });
-  expect(all.length).toBeGreaterThan(50);
+  expect(all.length).toBeGreaterThan(20);
   expect(all.filter((span) => /canary|evt_|cus_|sub_|prod_|v1=|eyJ|\$\d/.test(span))).toEqual([]);
 });

@@ -65,15 +65,6 @@ test.each(ways)('answers 413 to one byte more, and stores nothing: %s', async (_
   expect(await service.planOf(teamId)).toEqual(NO_PLAN);
 });
 
-test('counts bytes instead of characters', async () => {
-  const { customerId } = await service.addTeam();
-  const event = JSON.parse(eventBody({ customerId }));
-  const body = JSON.stringify({ ...event, note: '€'.repeat(1_300) });
-  expect(body.length).toBeLessThan(LIMIT_BYTES);
-  expect(Buffer.byteLength(body)).toBeGreaterThan(LIMIT_BYTES);
-  for (const [, post] of ways) expect((await post(body)).status).toBe(413);
-});
-
 /** The head of a request with a well-formed signature. */
 const headWith = (header: string) =>
   `POST ${PATH} HTTP/1.1\r\nHost: x\r\nStripe-Signature: t=1,v1=${'0'.repeat(64)}\r\n${header}\r\n\r\n`;
@@ -88,15 +79,4 @@ test('answers 413 to endless chunks as soon as they exceed the limit', async () 
   connection.write(headWith('Transfer-Encoding: chunked'));
   connection.write(`${(LIMIT_BYTES + 1).toString(16)}\r\n${' '.repeat(LIMIT_BYTES + 1)}\r\n`);
   expect(statusesIn(await connection.closed())).toEqual([413]);
-});
-
-test('still stores events after many large bodies at once', async () => {
-  const large = ' '.repeat(2_000_000);
-  // The server can close the connection while the sender is still sending.
-  const posts = Array.from({ length: 20 }, () => service.postRaw(large, sign('')));
-  for (const settled of await Promise.allSettled(posts)) {
-    if (settled.status === 'fulfilled') expect(settled.value.status).toBe(413);
-  }
-  const { customerId } = await service.addTeam();
-  expect((await service.postSigned(eventBody({ customerId }))).status).toBe(200);
 });

@@ -1,6 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { createLogger, type Handler, listen } from 'instep';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { openConnection, statusesIn } from '../support/network/raw-connection.ts';
 
 const GET = 'GET /one HTTP/1.1\r\nHost: x\r\n\r\n';
@@ -44,15 +43,6 @@ test('a connection with more than eight unanswered requests is closed, and other
   expect(statusesIn(await patient.closed())).toEqual(Array(8).fill(200));
 });
 
-test('a client that keeps sending a few requests at once is served', async () => {
-  const url = await serve(echo);
-  const connection = openConnection(url);
-  for (let sent = 8; sent <= 80; sent += 8) {
-    connection.write(GET.repeat(8));
-    await vi.waitFor(() => expect(statusesIn(connection.received)).toHaveLength(sent));
-  }
-});
-
 test('requests with bodies that arrive together are answered in their order', async () => {
   const url = await serve(echo);
   const sized = (path: string, bytes: number) =>
@@ -74,37 +64,3 @@ test('requests with bodies that arrive together are answered in their order', as
     { path: '/last', bytes: 0 },
   ]);
 });
-
-test('a request that arrives byte by byte is answered', async () => {
-  const url = await serve(echo);
-  const connection = openConnection(url);
-  for (const byte of CLOSE) {
-    connection.write(byte);
-    await new Promise(setImmediate);
-  }
-  expect(statusesIn(await connection.closed())).toEqual([200]);
-});
-
-test.each([
-  ['sends nothing', ''],
-  [
-    'sends many bytes',
-    'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 90000\r\n\r\n'.padEnd(60_000),
-  ],
-])(
-  'a connection that %s and is reset, or waits when the server closes, does no harm',
-  async (_, text) => {
-    const server = await listen({ host: '127.0.0.1', port: 0, handle: echo, logger });
-    for (let count = 0; count < 5; count += 1) {
-      const left = openConnection(server.url);
-      left.write(text);
-      if (count % 2 === 0) await sleep(5);
-      left.destroy();
-    }
-    const waiting = openConnection(server.url);
-    waiting.write(text);
-    expect((await fetch(server.url)).status).toBe(200);
-    await server.close(1_000);
-    expect(await waiting.closed()).toBe('');
-  },
-);

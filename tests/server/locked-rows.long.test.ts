@@ -27,25 +27,6 @@ test('answers 503 to a webhook for a locked team, and 200 to its retry', async (
   expect(await service.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
 });
 
-test('answers profiles while webhooks wait', async () => {
-  const { id } = await service.addUser();
-  const cookie = await service.cookieOf(id);
-  const { teamId, customerId } = await service.addTeam();
-  await whileHeld(service.database, lockTeam(teamId), async () => {
-    let isAnswered = false;
-    const body = eventBody({ customerId, eventId: 'evt_waiting' });
-    const answer = service.postSigned(body).finally(() => {
-      isAnswered = true;
-    });
-    await untilBlocked('evt_waiting');
-    expect(await (await service.getUser(cookie)).json()).toMatchObject({ id });
-    expect((await service.postSigned(eventBody({ type: 'invoice.paid' }))).status).toBe(200);
-    expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
-    expect(isAnswered).toBe(false);
-    await expectUnavailable(answer);
-  });
-});
-
 test('updates both teams of a customer although one of them was locked', async () => {
   const { teamId, customerId } = await service.addTeam();
   // An application's own table can allow that.
@@ -80,18 +61,4 @@ test('answers 503 to profiles while the users table is locked, and 200 to webhoo
     await expectUnavailable(profile);
   });
   expect(await (await service.getUser(cookie)).json()).toMatchObject({ id });
-});
-
-test('answers 503 to a webhook while the event log is locked, and 200 to its retry', async () => {
-  const { teamId, customerId } = await service.addTeam();
-  const body = eventBody({ customerId });
-  await whileHeld(
-    service.database,
-    'lock table instep.events in access exclusive mode',
-    async () => {
-      await expectUnavailable(service.postSigned(body));
-      expect(await service.planOf(teamId)).toEqual(NO_PLAN);
-    },
-  );
-  expect((await service.postSigned(body)).status).toBe(200);
 });

@@ -41,10 +41,3 @@ test('a failed check is also valid for a second', async () => {
   vi.advanceTimersByTime(1_000);
   expect(await ask()).toMatchObject({ status: 200 });
 });
-
-test('a shutdown is reported at once', async () => {
-  const { state, ask } = serve();
-  expect(await ask()).toMatchObject({ status: 200 });
-  state.isShuttingDown = true;
-  await expect(ask()).rejects.toThrow('Temporarily');
-});

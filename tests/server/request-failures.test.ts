@@ -1,6 +1,6 @@
 import { createLogger } from 'instep';
 import { signWebhook } from 'instep/testing';
-import { DatabaseRefused, DatabaseUnavailable } from 'instep-engine/postgres';
+import { DatabaseUnavailable } from 'instep-engine/postgres';
 import { Router } from 'instep-engine/src/http/router.ts';
 import { NO_INSTRUMENTATION } from 'instep-engine/src/runtime/instrumentation.ts';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
@@ -70,38 +70,6 @@ test('a flood of failed requests writes a few log lines, which count all of them
   expect(lines).toHaveLength(11);
   expect(lines[0]).toMatchObject({ msg: 'request failed', path: '/api/user' });
   expect(lines.at(-1)).toMatchObject({ msg: 'request failed', suppressed: 990 });
-});
-
-test('the log line of a failed webhook names the event and the customer', async () => {
-  const { lines, send } = serve();
-  const body = eventBody({ eventId: 'evt_1', customerId: 'cus_1' });
-  const header = { 'stripe-signature': signWebhook(body, SECRET, Date.now()) };
-  const response = await send('POST', '/api/stripe/webhook', header, body);
-  expect(response).toMatchObject({ status: 503, headers: { 'Retry-After': '5' } });
-  expect(lines).toEqual([
-    expect.objectContaining({
-      level: 'error',
-      msg: 'request failed',
-      method: 'POST',
-      path: '/api/stripe/webhook',
-      eventId: 'evt_1',
-      type: 'customer.subscription.updated',
-      customerId: 'cus_1',
-      err: expect.objectContaining({ code: 'DATABASE_UNAVAILABLE' }),
-    }),
-  ]);
-});
-
-test('the log line of a webhook that a constraint refuses names the teams', async () => {
-  const refused = new DatabaseRefused('violates check constraint "plans"');
-  refused.teamIds = [7];
-  const { lines, send } = serve(refused);
-  const body = eventBody({ eventId: 'evt_1', customerId: 'cus_1' });
-  const header = { 'stripe-signature': signWebhook(body, SECRET, Date.now()) };
-  await send('POST', '/api/stripe/webhook', header, body);
-  expect(lines).toEqual([
-    expect.objectContaining({ msg: 'request failed', eventId: 'evt_1', teamIds: [7] }),
-  ]);
 });
 
 test('a bug is a 500 that says nothing of it, and its log line has the stack', async () => {

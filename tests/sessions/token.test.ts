@@ -1,5 +1,4 @@
 import { createHmac } from 'node:crypto';
-import { SignJWT } from 'jose';
 import { expect, test, vi } from 'vitest';
 import {
   issueSession,
@@ -88,13 +87,6 @@ test.each([
   ['an unencoded payload', { b64: false, crit: ['b64'] }],
 ])('a header with %s: null', async (_, header) => {
   expect(await verify(sign(good, header))).toBeNull();
-});
-
-test('answers null for a token signed with HS512', async () => {
-  const token = await new SignJWT(good)
-    .setProtectedHeader({ alg: 'HS512' })
-    .sign(new TextEncoder().encode(SECRET));
-  expect(await verify(token)).toBeNull();
 });
 
 test('ignores a key that is embedded in the token', async () => {
