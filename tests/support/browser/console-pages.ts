@@ -15,6 +15,10 @@ export type Shown = {
   readonly html: string;
   /** Without tags, with one space between words. */
   readonly text: string;
+  /** The codes of the results of actions. */
+  readonly results: readonly string[];
+  /** The address of the first link with this text or attribute; `null` without one. */
+  hrefOf(textOrAttribute: string): string | null;
 };
 
 type FormFields = Readonly<Record<string, string>> | readonly (readonly [string, string])[];
@@ -89,7 +93,17 @@ const entriesOf = (fields: FormFields) =>
 async function shown(response: Response): Promise<Shown> {
   const html = await response.text();
   const { pathname, search } = new URL(response.url);
-  return { status: response.status, url: pathname + search, html, text: textOf(html) };
+  return {
+    ...{ status: response.status, url: pathname + search, html, text: textOf(html) },
+    results: [...html.matchAll(/data-result="([^"]*)"/g)].map(([, code = '']) => code),
+    hrefOf(textOrAttribute) {
+      const links = html.match(/<a .*?<\/a>/gs) ?? [];
+      const isIt = (link: string) =>
+        link.includes(` ${textOrAttribute}>`) || textOf(link).trim() === textOrAttribute;
+      const [, href] = / href="([^"]*)"/.exec(links.find(isIt) ?? '') ?? [];
+      return href?.replaceAll('&amp;', '&') ?? null;
+    },
+  };
 }
 
 const ENTITIES: Readonly<Record<string, string>> = {

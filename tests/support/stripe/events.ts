@@ -1,3 +1,4 @@
+import type { ApplicationId } from 'instep';
 import {
   createSubscriptionEvent,
   type SubscriptionEventFields,
@@ -49,4 +50,14 @@ export function ambiguousEvents(
 /** An event as the ingest pipeline receives it. */
 export function receivedEvent(fields: Partial<SubscriptionEventFields> = {}): ReceivedEvent {
   return received(eventBody(fields));
+}
+
+/** The event of a payment an hour ago, by a customer that may have no team. Its metadata can name one. */
+export function waitingEvent(customerId: string, teamId?: ApplicationId): ReceivedEvent {
+  const receivedAtMs = Date.now() - 3_600_000;
+  const createdSeconds = Math.floor(receivedAtMs / 1_000);
+  const ids = { customerId, subscriptionId: `sub_${customerId}`, productId: 'prod_pro' };
+  const event = JSON.parse(eventBody({ ...ids, createdSeconds }));
+  if (teamId !== undefined) event.data.object.metadata = { teamId: String(teamId) };
+  return received(JSON.stringify(event), receivedAtMs);
 }

@@ -1,10 +1,13 @@
-import type { ApplicationId } from 'instep';
+import { randomUUID } from 'node:crypto';
+import { type ApplicationId, createLogger } from 'instep';
 import { ApiCollection, type ApiFault, startFakeStripeApi } from 'instep/testing';
 import { atEndOfFile } from '../end-of-file.ts';
 import { makeAccessView } from '../internals/access.ts';
 import { type Database, recognizeTables } from '../internals/database.ts';
 import type { Ingest, Settle } from '../internals/ingest.ts';
+import { reconcile } from '../internals/repair.ts';
 import { addTeam, readTeam } from '../internals/rows.ts';
+import { createStripeApi } from '../internals/stripe.ts';
 import { createDatabase } from '../postgres/test-database.ts';
 import { runInstep } from '../process/instep-process.ts';
 import { API_KEY } from '../secrets/test-secrets.ts';
@@ -30,6 +33,11 @@ type ReconciledAccount = {
   planOf(teamId: ApplicationId): ReturnType<typeof readTeam>;
   /** Changes a subscription at Stripe. Delivers the event unless it is missed. */
   happen(fields: EventFields, how?: 'delivered' | 'missed'): Promise<void>;
+  /** What the jobs take that ask Stripe. */
+  readonly services: Parameters<typeof reconcile>[0];
+  /** Compares all teams with Stripe in this process; a dry run by default. */
+  compare(isDryRun?: boolean): Promise<void>;
+  /** The same by the command. */
   reconcile(...args: string[]): Promise<{ code: number | string; lines: string[]; stderr: string }>;
 };
 
@@ -61,6 +69,14 @@ export async function openAccount(): Promise<ReconciledAccount> {
     STRIPE_SECRET_KEY: API_KEY,
     STRIPE_API_BASE: server.url,
   };
+  const services: ReconciledAccount['services'] = {
+    ...{ database, ingest, settle, now: Date.now, nonce: randomUUID },
+    ...{ nameOf: retrieveProductName, logger: createLogger('silent') },
+    planSelection: 'newest',
+    api: createStripeApi({ secretKey: API_KEY, baseUrl: new URL(server.url) }),
+    isDryRun: true,
+    onIssue: () => undefined,
+  };
   const account: ReconciledAccount = {
     database,
     ingest,
@@ -81,6 +97,10 @@ export async function openAccount(): Promise<ReconciledAccount> {
       subscriptions.set({ ...object, created: before?.created ?? object.created });
       customers.set({ id: object.customer });
       if (how === 'delivered') await ingest([received(body, Date.now())]);
+    },
+    services,
+    async compare(isDryRun = true) {
+      await reconcile({ ...services, isDryRun }, new AbortController().signal);
     },
     async reconcile(...args) {
       const { code, stdout, stderr } = await runInstep(['reconcile', ...args], environment);

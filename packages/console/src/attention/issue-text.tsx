@@ -2,6 +2,7 @@ import { html } from 'hono/html';
 import {
   type ComparisonIssue,
   countText,
+  durationText,
   MAX_COUNTED_OF_CUSTOMER,
   type OpenIssue,
   subscriptionOf,
@@ -12,6 +13,7 @@ import { Id } from '../components/id.tsx';
 import { differingFields, PlanStep } from '../components/plan-step.tsx';
 import { OptionalText, Time, UntrustedText } from '../components/text.tsx';
 import { CustomerLink, EventLink, ReasonText, TeamLink } from '../links.tsx';
+import { currentRequest } from '../request-context.ts';
 
 /** What the issue is about. */
 export function Who({ issue }: { readonly issue: OpenIssue }) {
@@ -75,7 +77,7 @@ type ParkedIssue = Extract<OpenIssue, { readonly code: 'parked-events' }>;
 
 type WhyParkedProps = { readonly issue: ParkedIssue; readonly names: ProductNames };
 
-function WhyParked({ issue: { team, evidence }, names }: WhyParkedProps) {
+function WhyParked({ issue: { team, evidence, sinceMs }, names }: WhyParkedProps) {
   const { events, newest, suggestedTeam } = evidence;
   const count =
     events === 1 ? '1 event waits' : `${countText(events, MAX_COUNTED_OF_CUSTOMER)} events wait`;
@@ -89,6 +91,8 @@ function WhyParked({ issue: { team, evidence }, names }: WhyParkedProps) {
   return (
     <>
       No team is linked to this customer. {count}.{' '}
+      {says?.status === 'active' &&
+        `The customer has paid ${durationText(currentRequest().nowMs - sinceMs)} without a plan. `}
       {says &&
         html`The newest says ${<StatusBadge status={says.status} />}${productText(productName, says.productId)}. `}
       {suggestedTeam &&
