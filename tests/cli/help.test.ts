@@ -62,9 +62,7 @@ function sectionOf(command: string, help: string): string {
 }
 
 test('instep --help lists every command', async () => {
-  const help = await helpOf('');
-  expect(listed(help)).toEqual(Object.keys(COMMANDS));
-  expect(readFileSync(PAGE, 'utf8')).toContain(fenced(help));
+  expect(listed(await helpOf(''))).toEqual(Object.keys(COMMANDS));
 });
 
 test.each(
@@ -83,11 +81,11 @@ test.concurrent.each(someOf(3, LEAVES))('the page has what instep %s --help prin
 // To update the page: npm run docs:cli
 test.runIf(isComplete)('the page has nothing else', async () => {
   const introduction =
-    'What `npx instep` does. Each command has `--help`; commands read the [same variables](configuration.md) as the\n' +
-    'server, and [exit codes](run.md#exit-codes) are the same for all.';
+    '`npx instep --help` lists the commands, and each has `--help`. They read the [same\n' +
+    'variables](configuration.md) as the server, and [exit codes](run.md#exit-codes) are the same for all.';
   const helps = await Promise.all(LEAVES.map((one) => helpOf(one)));
   const sections = LEAVES.map((one, index) => sectionOf(one, helps[index] ?? ''));
-  const page = ['# Commands', introduction, fenced(await helpOf('')), ...sections];
+  const page = ['# Commands', introduction, ...sections];
   await expect(
     `${page
       .join('\n\n')

@@ -598,7 +598,6 @@ test.each([
     'docs/connect/functions.md',
     ['imports', 'serverlessHandlers', 'maintenance', 'schedule'] as const,
   ],
-  ['docs/checkout.md', ['checkout'] as const],
 ])('%s shows the same code', (path, names) => {
   for (const name of names) expect(page(path)).toContain(NEXT_CODE[name]);
 });
