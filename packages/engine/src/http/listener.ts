@@ -2,10 +2,9 @@
 // and `listen` for apps.
 
 import { createServer, type RequestListener, type Server } from 'node:http';
-import { type AddressInfo, isIPv6 } from 'node:net';
+import { type AddressInfo, isIPv6, type Socket } from 'node:net';
 import { codeOf, InstepError } from '../runtime/errors.ts';
 import { type Logger, limitLines } from '../runtime/logging.ts';
-import { admitInTurn, limitUnanswered } from './connections.ts';
 import type { Handler } from './http-message.ts';
 import { createNodeListener } from './node-listener.ts';
 import { REQUEST_TIMEOUT_MS } from './read-body.ts';
@@ -51,6 +50,9 @@ const SERVER_OPTIONS = {
 /** Each takes about 10 kB while it is idle. */
 const MAX_CONNECTIONS = 10_000;
 
+/** Proxies and browsers wait for each response; only clients that flood a server send many requests before it. */
+const MAX_UNANSWERED = 8;
+
 /** The number of connections that can wait to be accepted; the system can allow fewer. */
 const BACKLOG = 4_096;
 
@@ -63,7 +65,7 @@ export async function openListener(options: ListenerOptions): Promise<RunningSer
     'checkExpectation',
     limitUnanswered((_, response) => response.writeHead(417).end()),
   );
-  const silent = admitInTurn(server);
+  const silent = silentConnections(server);
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause: NodeJS.ErrnoException) => {
       const reason = isPortTaken(cause)
@@ -86,6 +88,34 @@ export async function openListener(options: ListenerOptions): Promise<RunningSer
       return close(server, deadlineMs);
     },
   };
+}
+
+/** Closes a connection with more than eight unanswered requests. Node still parses all that arrived with them. */
+function limitUnanswered(onRequest: RequestListener): RequestListener {
+  const unanswered = new WeakMap<Socket, number>();
+  return (request, response) => {
+    const { socket } = request;
+    const count = (unanswered.get(socket) ?? 0) + 1;
+    unanswered.set(socket, count);
+    if (count > MAX_UNANSWERED) {
+      // Also closes the connection. Node would create an error with its stack for each request that is still open.
+      request.destroy();
+      return;
+    }
+    response.once('close', () => unanswered.set(socket, (unanswered.get(socket) ?? 1) - 1));
+    onRequest(request, response);
+  };
+}
+
+/** The connections that have not sent a complete head yet, which Node does not consider idle. */
+function silentConnections(server: Server): ReadonlySet<Socket> {
+  const silent = new Set<Socket>();
+  server.on('connection', (connection) => {
+    silent.add(connection);
+    connection.once('close', () => silent.delete(connection));
+  });
+  server.on('request', ({ socket }) => silent.delete(socket));
+  return silent;
 }
 
 async function close(server: Server, deadlineMs: number): Promise<void> {
