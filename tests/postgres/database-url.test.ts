@@ -24,7 +24,8 @@ writeFileSync(ca, 'an issuer');
 afterAll(() => rmSync(folder, { recursive: true }));
 
 test('each part of an address is read, whatever characters it has', () => {
-  const part = fc.string({ minLength: 1, maxLength: 12 });
+  // A URL drops `.` and `..` from its path.
+  const part = fc.string({ minLength: 1, maxLength: 12 }).filter((text) => !/^\.+$/.test(text));
   const port = fc.integer({ min: 1, max: 65_535 });
   const property = fc.property(part, part, part, port, (user, password, database, number) => {
     const [name, secret, path] = [user, password, database].map(encodeURIComponent);
@@ -69,7 +70,6 @@ test.each(['ssl=false', 'ssl=off', 'ssl=no', 'ssl=0', 'ssl=disable', 'sslmode=di
 test.each([
   ...['ssl=true', 'ssl=1', 'ssl=on', 'ssl=yes', 'ssl=require', 'ssl=prefer', 'sslmode=prefer'],
   ...['sslmode=require', 'sslmode=verify-ca', 'sslmode=verify-full', 'sslrootcert=system'],
-  'sslmode=verify-ca&uselibpqcompat=true',
 ])('the server is verified, by the issuers that Node.js trusts: %s', (parameters) => {
   expect(tlsOf(parameters)).toEqual({ ca: undefined, cert: undefined, key: undefined });
 });
@@ -78,11 +78,6 @@ test.each([
   [`sslrootcert=${ca}`, { ca: 'an issuer' }],
   [`sslmode=no-verify&sslcert=${ca}&sslkey=${ca}`, { cert: 'an issuer', key: 'an issuer' }],
   ['ssl=no-verify', { rejectUnauthorized: false }],
-  ['sslmode=require&uselibpqcompat=true', { rejectUnauthorized: false }],
-  [
-    `sslmode=require&uselibpqcompat=true&sslrootcert=${ca}`,
-    { ca: 'an issuer', checkServerIdentity: expect.any(Function) },
-  ],
 ])('TLS: %s', (parameters, options) => {
   expect(tlsOf(parameters)).toMatchObject(options);
 });

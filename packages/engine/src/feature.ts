@@ -1,6 +1,6 @@
 import type { ReceivedEvent } from './log/received-event.ts';
 import type { Database } from './postgres/database.ts';
-import type { FeatureSchema } from './postgres/feature-schema.ts';
+import type { FeatureSchema } from './postgres/prepare.ts';
 import type { ReconcileServices } from './repair/reconcile/progress.ts';
 import type { Job, MaintenanceMode } from './repair/worker.ts';
 import type { Logger } from './runtime/logging.ts';

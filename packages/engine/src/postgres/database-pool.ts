@@ -26,7 +26,6 @@ type TlsOptions = {
   readonly cert: string | undefined;
   readonly key: string | undefined;
   readonly rejectUnauthorized?: boolean;
-  readonly checkServerIdentity?: () => undefined;
 };
 
 /** The number of connections, of those that are idle, and of callers waiting for one. */

@@ -22,13 +22,11 @@ export class UnfitUrl extends Error {
   }
 }
 
-const PARTS = /^([a-z]+:\/\/[^/?#]*)(?:\/([^?#]*))?(?:\?([^#]*))?(.*)$/s;
-
-const START =
-  /^postgres(?:ql)?:\/\/(?:(?<user>[^:@]*)(?::(?<password>[^@]*))?@)?(?<host>\[[\da-f:.]+\]|[^:[\]]*)(?::(?<port>\d{1,5})?)?$/i;
-
 /** libpq's form of a cluster. */
-const SEVERAL_HOSTS = /^postgres(?:ql)?:\/\/(?:[^@]*@)?[^@,]*,/i;
+const SEVERAL_HOSTS = /^postgres(?:ql)?:\/\/(?:[^/?#]*@)?[^/?#@,]*,/i;
+
+/** The host can be a parameter instead, such as the directory of a socket, but a URL with a user must have one. */
+const NO_HOST = /^postgres(?:ql)?:\/\/[^/?#]*@(?=[/?]|$)/i;
 
 /**
  * Reads the URL of a PostgreSQL database as libpq, JDBC and Prisma write it. Parameters for other drivers are left out.
@@ -37,39 +35,44 @@ const SEVERAL_HOSTS = /^postgres(?:ql)?:\/\/(?:[^@]*@)?[^@,]*,/i;
  * @example `postgres://app:secret@db.example/app?sslmode=require&schema=billing`
  */
 export function parseDatabaseUrl(text: string): DatabaseAddress {
-  const [, start = '', path = '', query = '', rest = ''] = PARTS.exec(text.trim()) ?? [];
-  if (SEVERAL_HOSTS.test(start)) {
+  if (SEVERAL_HOSTS.test(text)) {
     throw new UnfitUrl(
       'names several hosts, but Instep does not look for the primary',
       'set it to one address that leads there, such as that of HAProxy, a virtual address, or the endpoint of a managed database',
     );
   }
-  const { groups } = START.exec(start) ?? {};
+  const { username, password, hostname, port, pathname, searchParams } = partsOf(text.trim());
+  // As in libpq, a parameter takes precedence.
+  const read = (parameter: string, part: string) =>
+    searchParams.get(parameter) || decoded(part) || undefined;
+  const number = read('port', port);
+  const { options, searchPath } = searchPathOf(searchParams);
+  return {
+    connection: {
+      host: read('host', hostname.replace(/^\[(.*)\]$/, '$1')),
+      port: number === undefined ? undefined : Number(number),
+      user: read('user', username),
+      password: read('password', password),
+      database: read('dbname', pathname.slice(1)),
+      ssl: tlsOf(searchParams),
+      options,
+    },
+    searchPath,
+  };
+}
+
+function partsOf(text: string): URL {
+  const whole = text.replace(NO_HOST, '$&localhost');
+  const isUrl = /^postgres(?:ql)?:\/\//i.test(whole) && URL.canParse(whole);
+  const url = isUrl ? new URL(whole) : null;
   // Of a password with `@` as well as `#`, `?` or `/`, the rest would be taken for something else, and be logged.
-  if (groups === undefined || rest !== '' || path.includes('@')) {
+  if (url === null || url.hash !== '' || url.pathname.includes('@')) {
     throw new UnfitUrl(
       'must be embedded, or a URL such as postgres://user:password@host:5432/name',
       'in a password, write @ as %40, : as %3A, / as %2F, # as %23 and ? as %3F',
     );
   }
-  const parameters = new URLSearchParams(query);
-  // As in libpq, a parameter takes precedence. A host that is the directory of a socket is often written as one.
-  const read = (parameter: string, part: string | undefined) =>
-    parameters.get(parameter) || decoded(part ?? '') || undefined;
-  const { options, searchPath } = searchPathOf(parameters);
-  const port = read('port', groups.port);
-  return {
-    connection: {
-      host: read('host', groups.host?.replace(/^\[(.*)\]$/, '$1')),
-      port: port === undefined ? undefined : Number(port),
-      user: read('user', groups.user),
-      password: read('password', groups.password),
-      database: read('dbname', path),
-      ssl: tlsOf(parameters),
-      options,
-    },
-    searchPath,
-  };
+  return url;
 }
 
 function decoded(part: string): string {
@@ -94,10 +97,7 @@ const SSL: Readonly<Record<string, string>> = {
 
 const SSL_MODES = ['disable', 'no-verify', 'prefer', 'require', 'verify-ca', 'verify-full'];
 
-/**
- * Every mode verifies the server, except `no-verify` and, if the URL asks for libpq's meaning, those that don't in
- * libpq. `undefined`: the URL says nothing, so the variable PGSSLMODE does.
- */
+/** Every mode but `no-verify` verifies the server. `undefined`: the URL says nothing, so the variable PGSSLMODE does. */
 function tlsOf(parameters: URLSearchParams): ServerConnection['ssl'] {
   const parameter = parameters.get('sslmode') ? 'sslmode' : 'ssl';
   const given = parameters.get(parameter) ?? '';
@@ -114,14 +114,7 @@ function tlsOf(parameters: URLSearchParams): ServerConnection['ssl'] {
   if (mode === 'disable') return false;
   const isNamed = parameters.has('sslrootcert') || cert !== undefined || key !== undefined;
   if (mode === '' && !isNamed) return undefined;
-  const isLikeLibpq = parameters.get('uselibpqcompat') === 'true';
-  const isUnverified = mode === 'prefer' || (mode === 'require' && ca === undefined);
-  const isOnlyOfIssuer = ca !== undefined && (mode === 'require' || mode === 'verify-ca');
-  return {
-    ...{ ca, cert, key },
-    ...(mode === 'no-verify' || (isLikeLibpq && isUnverified) ? { rejectUnauthorized: false } : {}),
-    ...(isLikeLibpq && isOnlyOfIssuer ? { checkServerIdentity: () => undefined } : {}),
-  };
+  return { ca, cert, key, ...(mode === 'no-verify' && { rejectUnauthorized: false }) };
 }
 
 /** The file that a parameter names; `undefined` without one, and for the issuers that Node.js trusts. */

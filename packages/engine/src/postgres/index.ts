@@ -8,8 +8,6 @@ export {
   type DatabasePlace,
   type DatabaseServer,
   type PoolOptions,
-  type PrepareOptions,
-  prepareServer,
   serverAt,
 } from './database-server.ts';
 export {
@@ -35,12 +33,12 @@ export {
   pagesOf,
   rowsOf,
 } from './examine.ts';
-export type { FeatureSchema } from './feature-schema.ts';
 export { checkSchema, readPending, SchemaInUse, SchemaMismatch } from './migrate.ts';
 export { ENGINE_MIGRATIONS, type Migration, newestVersion } from './migrations.ts';
 export { columnArrays, type NamedStatement, onlyRow } from './named-statement.ts';
 export { type NeonSql, neonDatabase } from './neon-database.ts';
 export { type PostgresJs, postgresJsDatabase, SESSION_OPTIONS } from './postgres-js-database.ts';
+export { type FeatureSchema, type PrepareOptions, prepareServer } from './prepare.ts';
 export { ENGINE_SCHEMA } from './schema.ts';
 export type { Statement, StatementRunner } from './statement.ts';
 export {

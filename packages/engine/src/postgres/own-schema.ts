@@ -2,8 +2,8 @@
 
 import { InstepError } from '../runtime/errors.ts';
 import type { Query } from './database.ts';
-import type { FeatureSchema } from './feature-schema.ts';
 import { ENGINE_MIGRATIONS } from './migrations.ts';
+import type { FeatureSchema } from './prepare.ts';
 
 /** The schema `instep` holds tables that are not ours, which would be deleted with it. */
 export class SchemaShared extends InstepError {

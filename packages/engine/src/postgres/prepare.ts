@@ -2,11 +2,10 @@
 
 import { InstepError } from '../runtime/errors.ts';
 import type { Database } from './database.ts';
-import type { FeatureSchema } from './feature-schema.ts';
+import type { DatabaseServer } from './database-server.ts';
 import { migrate } from './migrate.ts';
-import { ENGINE_MIGRATIONS } from './migrations.ts';
+import { ENGINE_MIGRATIONS, type Migration } from './migrations.ts';
 import { checkOwnSchema } from './own-schema.ts';
-import type { WantedTables } from './tables/application-tables.ts';
 import { findHiddenRows } from './tables/privileges.ts';
 import {
   applicationTablesOf,
@@ -15,51 +14,92 @@ import {
 } from './tables/recognize-tables.ts';
 import { keptPlanName, writtenText } from './tables/recognized-tables.ts';
 
-type PrepareOptions = {
-  readonly tables: WantedTables;
-  /** Whether to create `users` and `teams` if neither exists. */
-  readonly createsTables: boolean;
-  /** Policies that can hide rows are only a warning, because they can depend on anything. */
-  readonly onWarning: (message: string) => void;
-  /** Is told what Instep writes to which of the app's tables. */
-  readonly onRecognized: (text: string) => void;
-  readonly features: readonly FeatureSchema[];
+/** What a feature has in the schema `instep`. */
+export type FeatureSchema = {
+  readonly name: string;
+  readonly migrations: readonly Migration[];
+  /** Its views, which are made after the migrations, because they depend on the application's tables. */
+  readonly views?: readonly string[];
+  /** Makes the views, unless they are there. */
+  readonly makeViews?: (database: Database, recognition: Recognition) => Promise<void>;
 };
 
+export type PrepareOptions = {
+  readonly features: readonly FeatureSchema[];
+  readonly onConnectionError: (error: Error) => void;
+  /** Policies that can hide rows are only a warning, because they can depend on anything. */
+  readonly onWarning?: (message: string) => void;
+  /** Is told what Instep writes to which of the app's tables. */
+  readonly onRecognized?: (text: string) => void;
+  /**
+   * Whether to create `users` and `teams` if neither exists. By default, only in the embedded database: in any
+   * other one, the migrations of the app would find tables that they did not create.
+   */
+  readonly createsTables?: boolean;
+};
+
+/** A migration can rebuild an index, and can wait for the migration of another instance. */
+const MIGRATION_TIMEOUT_MS = 60_000;
+
 /** Brings the schema up to date. If the application's tables don't fit, nothing changes. */
-export async function prepareSchema(
-  database: Database,
-  { tables, createsTables, onWarning, onRecognized, features }: PrepareOptions,
+export async function prepareServer(
+  server: DatabaseServer,
+  options: PrepareOptions,
 ): Promise<string[]> {
-  const { users, teams, profile } = tables;
-  // The application itself creates declared tables.
-  const canCreate = createsTables && users === undefined && teams === undefined;
-  let recognition: Recognition | undefined;
-  const ran = await migrate(database, {
-    migrations: [ENGINE_MIGRATIONS, ...features.map(({ migrations }) => migrations)].flat(),
-    createsTables: canCreate && profile === 'off' ? 'teams' : canCreate,
-    async verify(query) {
-      await checkOwnSchema(query, features);
-      recognition = await recognizeTables(query, tables);
-      applicationTablesOf(recognition);
-      const kept = recognition.teams && keptPlanName(recognition.teams);
-      if (kept) onWarning(`${kept.text}: as the owner, run ${kept.statement}`);
-      for (const { text, policy, bypass } of await findHiddenRows(query, recognition)) {
-        onWarning(`${text}: as the owner, run ${policy} or ${bypass}`);
-      }
-    },
+  const { features, onConnectionError, onWarning = () => undefined, onRecognized } = options;
+  const database = server.open({
+    maxConnections: 1,
+    statementTimeoutMs: MIGRATION_TIMEOUT_MS,
+    onConnectionError,
   });
-  if (recognition?.teams) onRecognized(writtenText(recognition.teams));
+  let recognition: Recognition | undefined;
+  try {
+    const ran = await migrate(database, {
+      migrations: [ENGINE_MIGRATIONS, ...features.map(({ migrations }) => migrations)].flat(),
+      createsTables: tablesToCreate(server, options),
+      async verify(query) {
+        await checkOwnSchema(query, features);
+        recognition = await recognizeTables(query, server.tables);
+        applicationTablesOf(recognition);
+        const kept = recognition.teams && keptPlanName(recognition.teams);
+        if (kept) onWarning(`${kept.text}: as the owner, run ${kept.statement}`);
+        for (const { text, policy, bypass } of await findHiddenRows(query, recognition)) {
+          onWarning(`${text}: as the owner, run ${policy} or ${bypass}`);
+        }
+      },
+    });
+    if (recognition?.teams) onRecognized?.(writtenText(recognition.teams));
+    if (recognition !== undefined) await makeAllViews(database, recognition, features, onWarning);
+    return ran;
+  } finally {
+    await database.close();
+  }
+}
+
+/** The endpoints work without them. */
+async function makeAllViews(
+  database: Database,
+  recognition: Recognition,
+  features: readonly FeatureSchema[],
+  onWarning: (message: string) => void,
+): Promise<void> {
   for (const { makeViews, views = [] } of features) {
     try {
-      if (recognition !== undefined) await makeViews?.(database, recognition);
+      await makeViews?.(database, recognition);
     } catch (error) {
-      // The endpoints work without it.
       if (!(error instanceof InstepError)) throw error;
       onWarning(
         `the view instep.${views.join(', instep.')} is missing or outdated (${error.message}): run \`instep migrate\` as the owner of the schema instep`,
       );
     }
   }
-  return ran;
+}
+
+/** The application itself creates declared tables. */
+function tablesToCreate(
+  { tables: { users, teams, profile }, isEmbedded }: DatabaseServer,
+  { createsTables = isEmbedded }: PrepareOptions,
+): boolean | 'teams' {
+  const canCreate = createsTables && users === undefined && teams === undefined;
+  return canCreate && profile === 'off' ? 'teams' : canCreate;
 }
