@@ -307,10 +307,7 @@ describe('what is dismissed', () => {
     );
     const restored = await reverse(dismissed, 'restore');
     expect(restored.results).toEqual(['restored', 'restored']);
-    // As a page from before the first dismissal does.
-    const again = await send([['one', 'dismiss customer:cus_1']]);
-    expect(again.results).toEqual(['dismissed-again']);
-    expect(again.text).toContain('cus_1');
+    expect(await list()).toContain('cus_1');
   });
 
   test('is hidden, which a green overview says, until it changes', async () => {
@@ -347,9 +344,9 @@ test('more than 200 rows are refused, with the limit', async () => {
 });
 
 test('an unknown order is decided by asking Stripe', async () => {
-  await arrange('Acme', { unknownOrderSecond: secondsAgo(1_200) });
-  const { results, text } = await send([['one', 'compare subscription:sub_Acme']]);
-  expect(results).toEqual(['order-decided']);
+  const teamId = await arrange('Acme', { unknownOrderSecond: secondsAgo(1_200) });
+  expect(await list()).not.toContain(EMPTY);
+  const { text } = await send([['one', `compare team:${teamId}`]]);
   expect(text).toContain(EMPTY);
 });
 

@@ -180,7 +180,7 @@ describe('an issue has a remedy', () => {
   });
 
   test.each([
-    [{ livemode: true }, 'events-in-both-modes', 'a separate Instep'],
+    [{ livemode: true }, 'events-in-other-mode', 'a separate Instep'],
     [{ account: 'acct_2' }, 'events-of-other-accounts', 'Register'],
   ] as const)('events that do not match the API key: %j', async (members, code, remedy) => {
     const body = JSON.stringify({ ...JSON.parse(eventBody()), ...members });

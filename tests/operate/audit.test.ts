@@ -42,10 +42,7 @@ const CALLS: Record<string, () => Promise<unknown>> = {
     perform(context, operator, [
       { action: 'link', subject: customer, linkTo: `${teamId}`, expectedCustomerId: null },
     ]),
-  dismiss: () =>
-    perform(context, operator, [
-      { action: 'dismiss', subject: customer, expectedDismissalId: null },
-    ]),
+  dismiss: () => perform(context, operator, [{ action: 'dismiss', subject: customer }]),
   'complete-checkout': () =>
     performOne(context, operator, { action: 'complete-checkout', sessionId: 'cs_1', teamId }),
   sync: () => performOne(context, operator, { action: 'sync', customerId: 'cus_1' }),
@@ -120,7 +117,7 @@ test('the changes of an action that was interrupted are in the audit', async () 
 
 test('an action is in the audit as far as its texts can be stored', async () => {
   const subject = { kind: 'customer', id: `cus_${'x'.repeat(400)}` } as const;
-  const dismiss = { action: 'dismiss', subject, expectedDismissalId: null } as const;
+  const dismiss = { action: 'dismiss', subject } as const;
   await perform(context, operator, [dismiss], { note: 'no\0t text\ud800' });
   expect((await findActions(context).page()).actions).toMatchObject([
     {
@@ -150,7 +147,7 @@ test('a dismissal that has only begun hides nothing', async () => {
   const [compared] = (await perform(context, operator, [{ action: 'compare', subject }])).results;
   expect(compared?.result.code).toBe('out-of-sync');
   await refuseAudit('update');
-  const dismiss = { action: 'dismiss', subject, expectedDismissalId: null } as const;
+  const dismiss = { action: 'dismiss', subject } as const;
   await expect(perform(context, operator, [dismiss])).rejects.toThrow();
   const { issues } = await findIssues(context, 'out-of-sync').first();
   expect(issues).toMatchObject([{ subject }]);

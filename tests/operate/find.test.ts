@@ -8,6 +8,7 @@ import {
   openContext,
   readReconciliation,
   readTeam,
+  teamNamed,
 } from 'instep/operate';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { collect } from '../support/collect.ts';
@@ -96,7 +97,7 @@ test('explains why a team has no plan, by the subscription that decides it', asy
     subscriptions: [
       { subscription: { subscriptionId: 'sub_1' }, order: 'known', isDeciding: true },
     ],
-    notes: [],
+    issues: [],
   });
   expect(explained?.timeline.items).toHaveLength(2);
   expect((await explainTeam(context, other))?.status).toEqual({ kind: 'unlinked' });
@@ -116,6 +117,8 @@ test('finds teams by the email address of a person', async () => {
   await expect(findTeams(context, { email: 'ada@example.com' }).page()).rejects.toMatchObject({
     code: 'MEMBERS_UNKNOWN',
   });
+  const unknown = await findTeams(context, { text: 'ada@example.com' }).page();
+  expect(unknown).toMatchObject({ teams: [], peopleUnknown: 'MEMBERS_UNKNOWN' });
   await query(`create table "TeamMember" ("userId" integer, "teamId" integer)`);
   await query(`insert into users (id, email, password_hash) values (1, 'ada@example.com', '')`);
   await query(`insert into "TeamMember" values (1, $1), (1, $2)`, [acme, other]);
@@ -124,7 +127,10 @@ test('finds teams by the email address of a person', async () => {
   expect(found.teams).toMatchObject([{ id: acme }, { id: other }]);
   const filter = { email: 'ada@example.com', status: 'canceled' };
   expect((await findTeams(own, filter).page()).teams).toMatchObject([{ id: acme }]);
-  expect((await findTeams(own, { email: 'bob@example.com' }).page()).teams).toEqual([]);
+  const byText = findTeams(own, { text: 'bob@example.com' });
+  expect(await byText.page()).toMatchObject({ teams: [], peopleUnknown: null });
+  expect(await teamNamed(own, 'ada@example.com')).toMatchObject({ code: 'several-teams' });
+  expect(await teamNamed(own, `#${acme}`)).toMatchObject({ id: acme });
   await own.close();
   // Declared by other names, which must be there.
   const tables = (members: object) => ({

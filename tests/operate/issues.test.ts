@@ -37,12 +37,7 @@ const codes = async () => {
 };
 
 async function decide(action: 'dismiss' | 'restore', subject: Subject, note: string | null) {
-  const [newest] = await query<{ id: number | null }>(
-    `select max(id) as id from instep.operator_actions where action = 'dismiss' and subject = $1`,
-    [`${subject.kind}:${subject.id}`],
-  );
-  const request = { action, subject, expectedDismissalId: newest?.id ?? null };
-  await perform(context, operator, [request], { note });
+  await perform(context, operator, [{ action, subject }], { note });
 }
 
 const dismiss = (subject: Subject, note: string | null = null) => decide('dismiss', subject, note);
@@ -79,7 +74,7 @@ test('parked events are a notice at first, and a warning after ten minutes', asy
     severity: 'warning',
     count: 2,
     isMore: false,
-    evidence: { events: 2, sinceMs },
+    evidence: { sinceMs },
   });
   expect((await findIssues(context).first()).issues).toMatchObject([
     {
@@ -121,7 +116,7 @@ test('a comparison finds teams and customers, each with the cause', async () => 
     { code: 'customer-without-team', subject: { kind: 'customer', id: 'cus_3' }, team: null },
     { code: 'unknown-customer', subject: { kind: 'team', id: String(unknown) } },
   ]);
-  expect((await explainTeam(context, late))?.issue).toMatchObject({ code: 'out-of-sync' });
+  expect((await explainTeam(context, late))?.issues).toEqual(issues.slice(0, 1));
 
   expect(await findIssues(context).first(1)).toEqual({ issues: issues.slice(0, 1), isMore: true });
   expect(await collect(findIssues(context).all())).toEqual(issues);
@@ -302,14 +297,14 @@ describe('a team without a plan whose customer pays', () => {
     await of('sub_old', 2, 'unpaid');
     expect(await codes()).toEqual(['paid-without-plan']);
     const subject = { kind: 'team', id: String(acme) } as const;
-    const { dismissalId } = (await findIssues(context).first()).issues[0] ?? {};
-    expect(dismissalId).toBeNull();
     await dismiss(subject);
     expect(await codes()).toEqual([]);
+    expect((await checkHealth(context)).hidden).toBe(1);
+    const hidden = await explainTeam(context, acme);
+    expect(hidden).toMatchObject({ issues: [], dismissal: { action: 'dismiss' } });
     await restore(subject);
-    expect((await findIssues(context).first()).issues).toMatchObject([
-      { subject, dismissalId: expect.any(Number) },
-    ]);
+    expect((await findIssues(context).first()).issues).toMatchObject([{ subject }]);
+    expect(await explainTeam(context, acme)).toMatchObject({ issues: [{}], dismissal: null });
     await query(`update teams set subscription_status = 'active', plan_name = 'Gift'`);
     expect(await codes()).toEqual([]);
   });
@@ -345,7 +340,7 @@ describe('a customer that Stripe charges twice', () => {
     await addTeam(query, { name: 'Single', customerId: 'cus_2' });
     const [first, second] = [secondsAgo(7_200), secondsAgo(3_600)];
     const body = JSON.parse(eventBody({ customerId: 'cus_1', createdSeconds: first }));
-    const item = { quantity: 3, price: { id: 'price_pro', unit_amount: 900, currency: 'eur' } };
+    const item = { quantity: 3, price: { id: 'price_pro' } };
     Object.assign(body.data.object.items.data[0], item);
     await account.ingest([received(JSON.stringify(body), Date.now())]);
     await deliver({ customerId: 'cus_2', createdSeconds: first });
@@ -360,15 +355,14 @@ describe('a customer that Stripe charges twice', () => {
         code: 'double-billed',
         severity: 'warning',
         subject: { kind: 'customer', id: 'cus_1' },
-        sinceMs: second * 1_000,
         team: { id: teamId, plan: { providerSubscriptionId: 'sub_2' } },
         evidence: {
           subscriptions: [
             {
-              ...{ subscriptionId: 'sub_1', status: 'active', sinceMs: first * 1_000 },
-              ...{ quantity: 3, priceId: 'price_pro', unitAmount: 900, currency: 'eur' },
+              ...{ providerSubscriptionId: 'sub_1', status: 'active', sinceMs: first * 1_000 },
+              ...{ quantity: 3, priceId: 'price_pro' },
             },
-            { subscriptionId: 'sub_2', status: 'trialing', productId: 'prod_2' },
+            { providerSubscriptionId: 'sub_2', status: 'trialing', providerProductId: 'prod_2' },
           ],
         },
       },

@@ -51,7 +51,7 @@ export function TeamLink({ id, team }: TeamLinkProps) {
 }
 
 /** The events of a customer, a subscription or a team. */
-export const eventsOf = (kind: Subject['kind'], id: string): string =>
+export const eventsOf = (kind: Subject['kind'] | 'subscription', id: string): string =>
   urlWith('/events', { search: `${kind}:${id}` });
 
 export const eventUrl = (position: number): string => `/events/${position}`;

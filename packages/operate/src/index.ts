@@ -7,7 +7,6 @@ export {
   LOGGED_OUTCOMES,
   type LoggedEvent,
   type LoggedOutcome,
-  MAX_COUNTED_PARKED,
   type SortOrder,
 } from 'instep-engine/log';
 export type {
@@ -56,15 +55,14 @@ export {
   type Mode,
   SNAPSHOT_TYPE,
 } from 'instep-engine/stripe';
-export type { EventReference, Explanation, PlanStep, Reason } from './event-log/explain.ts';
 export { type ReasonPart, reasonParts, reasonText } from './event-log/reason-text.ts';
+export type { EventReference, Reason } from './event-log/reasons.ts';
 export type { Replayed, ReplayOutcomes } from './event-log/replay.ts';
 export type { PageOfEvents } from './event-log/search.ts';
-export type { ChargedSubscription } from './issues/charged-subscriptions.ts';
-export type { Dismissal } from './issues/dismissals.ts';
 export type { FailedJob } from './issues/failed-jobs.ts';
 export type { Figures } from './issues/figures.ts';
 export type {
+  ChargedSubscription,
   Compared,
   ComparisonEvidence,
   Concern,
@@ -75,7 +73,6 @@ export type {
   IssueCounts,
   IssueEvidence,
   IssueKind,
-  ModeEvidence,
   Refusals,
   Remedy,
   Severity,
@@ -135,7 +132,6 @@ export {
   type ComparisonIssue,
   type FirstIssues,
   findIssues,
-  type ListedIssue,
   type OpenIssue,
 } from './operate/find-issues.ts';
 export * from './operate/find-teams.ts';
@@ -151,7 +147,7 @@ export { readProductNames } from './operate/product-names.ts';
 export { type NamedToken, ROLES, type Role } from './operate/roles.ts';
 export { readPlanNames } from './operate/set-plan.ts';
 export {
-  type HistoryEntry,
+  type PlanStep,
   readTimeline,
   type Timeline,
   type TimelineItem,

@@ -9,35 +9,22 @@ export const ROW_FIELDS = {
   link: 'link ',
   /** A button that links it to one of the teams that its text can mean. */
   choose: 'choose ',
-  /** What the page shows of it: the team's customer, and the newest dismissal. */
+  /** The team's customer, as the page shows it. */
   customer: 'customer of ',
-  dismissal: 'dismissal of ',
   /** The plan that it gets; without this field, the one that was given is taken away. */
   plan: 'plan of ',
   /** Whether the plan may be one that no team has had. */
   isNewPlan: 'new plan of ',
 } as const;
 
-export type Expected = {
-  readonly customerId?: string | null;
-  readonly dismissalId?: number | null;
-};
+export type Expected = { readonly customerId?: string | null };
 
 type ExpectedFieldsProps = { readonly subject: string; readonly expected: Expected };
 
 /** An action on what has changed since the page was shown is refused. */
 export function ExpectedFields({ subject, expected }: ExpectedFieldsProps) {
-  const { customerId = null, dismissalId = null } = expected;
-  return (
-    <>
-      <input type="hidden" name={ROW_FIELDS.customer + subject} value={customerId ?? ''} />
-      <input
-        type="hidden"
-        name={ROW_FIELDS.dismissal + subject}
-        value={String(dismissalId ?? '')}
-      />
-    </>
-  );
+  const name = ROW_FIELDS.customer + subject;
+  return <input type="hidden" name={name} value={expected.customerId ?? ''} />;
 }
 
 type ActionFormProps = PropsWithChildren<{

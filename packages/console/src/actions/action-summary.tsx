@@ -117,7 +117,6 @@ function ReverseFields({ request }: { readonly request: ActionRequest }) {
   const subject = subjectText(request.subject);
   const expected = {
     customerId: 'expectedCustomerId' in request ? request.expectedCustomerId : null,
-    dismissalId: 'expectedDismissalId' in request ? request.expectedDismissalId : null,
   };
   return (
     <>

@@ -7,7 +7,7 @@ import {
   type Subject,
 } from 'instep-operate';
 import { badRequest } from '../problems.tsx';
-import { queryNumber, queryText } from '../query-parameters.ts';
+import { queryText } from '../query-parameters.ts';
 import { ROW_FIELDS } from './action-form.tsx';
 
 /** What a form asks for. */
@@ -73,9 +73,6 @@ function requestOf(
       return { action, subject, linkTo: queryText(field(ROW_FIELDS.link)), expectedCustomerId };
     case 'unlink':
       return { action, subject, expectedCustomerId };
-    case 'dismiss':
-    case 'restore':
-      return { action, subject, expectedDismissalId: queryNumber(field(ROW_FIELDS.dismissal)) };
     case 'set-plan': {
       const planName = field(ROW_FIELDS.plan);
       const isNewName = field(ROW_FIELDS.isNewPlan) === 'yes';

@@ -101,20 +101,10 @@ export function resultText(kind: Subject['kind'] | null, result: ActionResult): 
       return 'The team was repaired.';
     case 'unknown-customer':
       return `Stripe does not know customer ${result.customerId}. Link the right customer.`;
-    case 'unknown-subscription':
-      return 'Stripe does not know the subscription. The event that arrived last decides the plan.';
-    case 'order-known':
-      return 'The order is known.';
-    case 'order-decided':
-      return 'Stripe has shown which event came last.';
-    case 'too-early':
-      return "By Stripe's clock, the second of these events is not over. Try again later.";
     case 'dismissed':
       return `Hidden until ${result.untilMs === undefined ? 'it changes' : dayText(result.untilMs)}.`;
     case 'restored':
       return 'No longer dismissed.';
-    case 'dismissed-again':
-      return `It was dismissed again since. ${UNCHANGED}`;
     case 'reconciled':
       return `${counted(result.teams, 'team')} compared, ${result.repaired} of ${result.drifts} repaired.`;
     case 'rebuilt':

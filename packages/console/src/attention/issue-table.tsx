@@ -2,7 +2,6 @@ import type { Child } from 'hono/jsx';
 import {
   ACTIONS,
   type Action,
-  type ListedIssue,
   type OpenIssue,
   type RecordedAction,
   type Severity,
@@ -35,7 +34,7 @@ const COLUMNS = [
 ] as const;
 
 export type IssueTableProps = {
-  readonly issues: readonly ListedIssue[];
+  readonly issues: readonly OpenIssue[];
   readonly areSelected: boolean;
   readonly names: ProductNames;
   /** The texts in the rows' fields, by subject. */
@@ -59,12 +58,11 @@ export function IssueTable({ issues, ...state }: IssueTableProps) {
 type RowState = Omit<IssueTableProps, 'issues'>;
 
 function issueCells(
-  issue: ListedIssue,
+  issue: OpenIssue,
   index: number,
   { areSelected, names, texts, failures }: RowState,
 ): Child[] {
   const subject = subjectText(issue.subject);
-  const { dismissalId } = issue;
   const customerId = issue.subject.kind === 'team' ? issue.customerId : null;
   const failure = failures.get(subject);
   return [
@@ -77,7 +75,7 @@ function issueCells(
         data-actions={issue.remedies.join(' ')}
         aria-label={`Row of ${plainText(subject)}`}
       />
-      <ExpectedFields subject={subject} expected={{ customerId, dismissalId }} />
+      <ExpectedFields subject={subject} expected={{ customerId }} />
     </>,
     <Who issue={issue} />,
     <Time ms={issue.sinceMs} format="age" />,

@@ -32,7 +32,7 @@ export function Who({ issue }: { readonly issue: OpenIssue }) {
 }
 
 /** The names of products by their ids. */
-export type ProductNames = ReadonlyMap<string, string>;
+export type ProductNames = Pick<ReadonlyMap<string, string>, 'get'>;
 
 /** The products that issues show, whose names are to be read. */
 export const productsOf = (issues: readonly OpenIssue[]) =>
@@ -111,14 +111,13 @@ function WhyDouble({ team, evidence: { subscriptions } }: DoubleBilled) {
     <>
       Stripe charges the customer for {countText(subscriptions.length)} subscriptions:
       <ul>
-        {subscriptions.map(({ subscriptionId, status, planName, productId, ...one }) => (
+        {subscriptions.map(({ providerSubscriptionId: id, quantity, priceId, ...one }) => (
           <li>
-            <StatusBadge status={status} />
-            {productText(planName, productId)} (<Id text={subscriptionId} />)
-            {one.quantity !== null && ` × ${countText(one.quantity)}`}
-            {one.priceId !== null && html`, price ${<Id text={one.priceId} />}`}, since{' '}
-            <Time ms={one.sinceMs} />
-            {team?.plan.providerSubscriptionId === subscriptionId && '. The team has this one'}.
+            <StatusBadge status={one.status} />
+            {productText(one.planName, one.providerProductId)} (<Id text={id ?? ''} />)
+            {quantity && ` × ${countText(quantity)}`}
+            {priceId && html`, price ${<Id text={priceId} />}`}, since <Time ms={one.sinceMs} />
+            {team?.plan.providerSubscriptionId === id && '. The team has this one'}.
           </li>
         ))}
       </ul>

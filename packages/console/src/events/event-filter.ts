@@ -4,9 +4,10 @@ import {
   LOGGED_OUTCOMES,
   type OperateContext,
   parseTimeSince,
+  searchedText,
+  teamNamed,
 } from 'instep-operate';
 import { quoted } from '../components/text.tsx';
-import { searchedText, teamsMeant } from '../teams/search.ts';
 
 export const NO_FILTER = { search: '', outcome: '', from: '', until: '' };
 
@@ -80,9 +81,12 @@ async function customerOfTeam(
   context: OperateContext,
   text: string,
 ): Promise<EventFilter | string> {
-  const [team, ...others] = (await teamsMeant(context, text)).teams;
-  if (team === undefined) return `There is no team ${quoted(text)}.`;
-  if (others.length > 0) return `Several teams match ${quoted(text)}. Enter the id of one.`;
+  const team = await teamNamed(context, text);
+  if ('code' in team) {
+    return team.code === 'no-such-team'
+      ? `There is no team ${quoted(text)}.`
+      : `Several teams match ${quoted(text)}. Enter the id of one.`;
+  }
   return team.customerId === null
     ? `Team ${team.id} has no customer.`
     : { customerId: team.customerId };

@@ -123,7 +123,6 @@ function linkOf({ code, remedies }: Issue): readonly [path: string, text: string
       return ['/compare', 'Compare'];
     case 'nothing-delivered':
     case 'events-in-other-mode':
-    case 'events-in-both-modes':
     case 'events-of-other-accounts':
       return ['/events', 'Last events'];
     case 'products-without-name':

@@ -1,6 +1,5 @@
 import { html } from 'hono/html';
 import {
-  type Dismissal,
   findIssues,
   type NamedTeam,
   type OpenIssue,
@@ -149,21 +148,23 @@ const formOf = ({ id, customerId }: NamedTeam) => ({
   expected: { customerId },
 });
 
-type DismissalNoticeProps = { readonly team: NamedTeam; readonly dismissal: Dismissal };
+type DismissalNoticeProps = { readonly team: NamedTeam; readonly dismissal: RecordedAction };
 
 /** What an operator has decided to leave as it is, and how to take that back. */
 export function DismissalNotice({ team, dismissal }: DismissalNoticeProps) {
-  const { note, operator, dismissedAtMs, untilMs } = dismissal;
+  const { note, operator, actedAtMicroseconds, result } = dismissal;
+  const untilMs = result.code === 'dismissed' ? result.untilMs : undefined;
   return (
     <div class="notice" data-dismissal>
-      <strong>Dismissed</strong> until {untilMs === null ? 'it changes' : <Time ms={untilMs} />}
+      <strong>Dismissed</strong> until{' '}
+      {untilMs === undefined ? 'it changes' : <Time ms={untilMs} />}
       {note !== null && html`: ${<UntrustedText text={note} maxLength={500} />}`}
       <p class="quiet">
         <OptionalText text={operator} fallback="An operator" />,{' '}
-        <Time ms={dismissedAtMs} format="age" />. It only hides the difference: events and repairs
-        still change the team.
+        <Time ms={actedAtMicroseconds / 1_000} format="age" />. It only hides the difference: events
+        and repairs still change the team.
       </p>
-      <SingleForm {...formOf(team)} action="restore" expected={{ dismissalId: dismissal.id }} />
+      <SingleForm {...formOf(team)} action="restore" />
     </div>
   );
 }

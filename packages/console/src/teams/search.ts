@@ -1,16 +1,11 @@
 import {
-  type ApplicationId,
   type EventFilter,
   type EventRow,
   findCustomers,
   findEvents,
   findTeams,
-  InstepError,
-  type NamedTeam,
   type OperateContext,
-  type PageOfTeams,
-  type PageStart,
-  type TeamFilter,
+  searchedText,
 } from 'instep-operate';
 import { eventsOf, eventUrl, teamUrl } from '../links.tsx';
 import { urlWith } from '../query-parameters.ts';
@@ -23,51 +18,6 @@ export type TeamlessCustomer = {
   readonly customerId: string;
   readonly events: readonly EventRow[];
 };
-
-/** Why nobody could be looked up by an email address. */
-export type PeopleUnknown = 'MEMBERS_UNKNOWN' | 'PROFILE_OFF';
-
-type FoundTeams = {
-  readonly page: PageOfTeams;
-  /** The filter that found them. */
-  readonly filter: TeamFilter;
-  readonly peopleUnknown: PeopleUnknown | null;
-};
-
-type TeamSearch = { readonly start: PageStart<ApplicationId> | null; readonly limit: number };
-
-/** An id in an address of Stripe's dashboard. */
-const ID_IN_URL = /^https:\/\/dashboard\.stripe\.com\/\S*\b((?:cus|sub|evt)_\w+)/;
-
-/** What a text searches for: an id can come from Stripe's dashboard, or begin with `#`. */
-export function searchedText(entered: string): string {
-  return ID_IN_URL.exec(entered)?.[1] ?? entered.replace(/^#(?=\w)/, '');
-}
-
-/** The filter of teams for a text; people are found by their whole email address. */
-export function filterOf(text: string): TeamFilter {
-  if (text === '') return {};
-  return text.includes('@') ? { email: text } : { text };
-}
-
-/** A page of the teams of a filter: by a text, if its email address can't be looked up. */
-export async function findPage(
-  context: OperateContext,
-  filter: TeamFilter,
-  request: TeamSearch,
-): Promise<FoundTeams> {
-  try {
-    const page = await findTeams(context, filter).page(request);
-    return { page, filter, peopleUnknown: null };
-  } catch (error) {
-    const code = error instanceof InstepError ? error.code : null;
-    if (code !== 'MEMBERS_UNKNOWN' && code !== 'PROFILE_OFF') throw error;
-    const { email: text, ...others } = filter;
-    const byText = { ...others, text };
-    const page = await findTeams(context, byText).page(request);
-    return { page, filter: byText, peopleUnknown: code };
-  }
-}
 
 /** The customers without a team that a text is the id of, or the beginning of one. A subscription stands for its customer. */
 export async function findTeamless(
@@ -94,27 +44,20 @@ export async function findTeamless(
   return customers.flat();
 }
 
-/** The teams that a text can mean: if one has it as its id or whole name, only that one. */
-export async function teamsMeant(context: OperateContext, text: string) {
-  const { page } = await findPage(context, filterOf(text), { start: null, limit: 50 });
-  const isExact = ({ id, name }: NamedTeam) =>
-    String(id) === text || name?.toLowerCase() === text.toLowerCase();
-  const exact = page.teams.filter(isExact);
-  // The list of teams continues a search that ran out of time.
-  return exact.length > 0
-    ? { teams: exact, isWhole: true }
-    : { teams: page.teams, isWhole: page.searchedTo === null };
-}
-
 /** The page that a search opens: that of the only hit, or a list. */
 export async function urlFound(context: OperateContext, entered: string): Promise<string> {
   const text = searchedText(entered);
   if (text === '') return '/teams';
   if (text.startsWith('evt_')) return await eventFound(context, text);
-  const { teams, isWhole } = await teamsMeant(context, text);
+  const { teams, searchedTo } = await findTeams(context, { text }).page();
+  const exact = teams.filter(
+    ({ id, name }) => String(id) === text || name?.toLowerCase() === text.toLowerCase(),
+  );
+  const [only, ...others] = exact.length > 0 ? exact : teams;
+  // The list of teams continues a search that ran out of time.
+  const isWhole = exact.length > 0 || searchedTo === null;
   const customers = await findTeamless(context, text);
-  const [only] = teams;
-  if (only !== undefined && teams.length === 1 && isWhole && customers.length === 0) {
+  if (only !== undefined && others.length === 0 && isWhole && customers.length === 0) {
     return teamUrl(only.id);
   }
   // The events of a subscription may have had no effect so far.

@@ -1,13 +1,5 @@
 import { html } from 'hono/html';
-import {
-  type ExplainedTeam,
-  GRANTING_STATUSES,
-  type PlanSelection,
-  type Since,
-  type StatusWith,
-  type SubscriptionState,
-  type TeamNote,
-} from 'instep-operate';
+import type { ExplainedTeam, Since, StatusWith, SubscriptionState } from 'instep-operate';
 import { StatusBadge } from '../components/badges.tsx';
 import { shortPlan } from '../components/plan-step.tsx';
 import { OptionalText, Time, UntrustedText } from '../components/text.tsx';
@@ -73,32 +65,3 @@ const strong = (text: string) => html`<strong>${<UntrustedText text={text} />}</
 const idOf = ({ subscriptionId }: SubscriptionState) => (
   <OptionalText text={subscriptionId} fallback="without an id" />
 );
-
-const SELECTION_RULES = {
-  newest:
-    'the newest event decides. TEAM_PLAN=best would keep the best subscription that grants a plan.',
-  best: `${GRANTING_STATUSES.join(' beats ')}, then the newer one wins.`,
-} as const satisfies Record<PlanSelection, string>;
-
-type StatusNoteProps = { readonly note: TeamNote; readonly planSelection: PlanSelection };
-
-/** What else there is to know about a team's plan. */
-export function StatusNote({ note, planSelection }: StatusNoteProps) {
-  switch (note.kind) {
-    case 'other live':
-      return html`${note.count > 1 && `${note.count} other subscriptions would also grant a plan. `}
-        Subscription ${idOf(note.newest)} is ${<StatusBadge status={note.newest.status} />}, but
-        another one decides the plan. With TEAM_PLAN=${planSelection} ${SELECTION_RULES[planSelection]}`;
-    case 'unknown order':
-      return html`Subscription ${idOf(note.subscription)} has same-second events whose order is
-        unknown. Instep asks Stripe; until Stripe answers, the later arrival counts.`;
-    case 'newest without effect':
-      return html`The newest event has the status ${meaningOf(note.newest.status)} The plan stays as it was.`;
-    case 'unnamed product':
-      return html`The name of product ${<UntrustedText text={note.productId} />} is unknown. Instep
-        asks Stripe every hour. Check that STRIPE_SECRET_KEY can read products.`;
-    case 'parked':
-      return html`${note.count === 1 ? '1 event' : `${note.count} events`} arrived before the team had
-        this customer. A running server applies what waits within seconds.`;
-  }
-}

@@ -39,12 +39,13 @@ export function teamPage(options: OperateContext): Hono<ConsoleEnv> {
     const peopleOf: ReadPeople = (ids) => readPeople(options, canAct(who) ? ids : []);
     const teamId = queryText(req.param('id'));
     const explained = (await explainTeam(options, teamId, { limit: PAGE_ITEMS })) ?? noTeam();
-    const { team, issue } = explained;
+    const { team, issues } = explained;
     const before = req.query('before') ?? null;
     const older = before && (await readTimeline(options, { teamId, before, limit: PAGE_ITEMS }));
     const timeline = older || explained.timeline;
     const acted = await actionsOf(options, req.query('done'));
-    const isLinkable = team.customerId === null || issue?.code === 'unknown-customer';
+    const isUnknown = issues.some(({ code }) => code === 'unknown-customer');
+    const isLinkable = team.customerId === null || isUnknown;
     const isPaid = Boolean(team.plan.providerSubscriptionId);
     const [waiting, plans, people] = await Promise.all([
       isLinkable ? readWaitingCustomers(options, team, peopleOf) : null,

@@ -1,14 +1,14 @@
 import type { ExplainedTeam, NamedTeam, Person, TeamStatus } from 'instep-operate';
 import { SingleForm } from '../actions/action-form.tsx';
-import { causeText } from '../actions/words.ts';
 import { TONES } from '../attention/issue-table.tsx';
+import { Why } from '../attention/issue-text.tsx';
 import { Badge, StatusBadge, type Tone } from '../components/badges.tsx';
 import { StripeId } from '../components/id.tsx';
 import { type Fact, Facts, Panel } from '../components/panels.tsx';
-import { otherFields, PlanStep } from '../components/plan-step.tsx';
+import { otherFields } from '../components/plan-step.tsx';
 import { OptionalText, Time, UntrustedText } from '../components/text.tsx';
 import { CustomerFact, ISSUE_NAMES, teamUrl } from '../links.tsx';
-import { StatusNote, StatusReason } from './status-text.tsx';
+import { StatusReason } from './status-text.tsx';
 
 type TeamStatusPanelProps = {
   readonly explained: ExplainedTeam;
@@ -20,32 +20,20 @@ type TeamStatusPanelProps = {
 
 /** Why a team has its plan or none, readable within ten seconds, and what to do about it. */
 export function TeamStatusPanel({ explained, isLinkable, person }: TeamStatusPanelProps) {
-  const { team, issue, planSelection, notes, status, isCompared } = explained;
+  const { team, issues, status, isCompared, productNames } = explained;
   const { word, tone } = BADGES[status.kind];
-  const { is = null, shouldBe = null } = issue?.evidence ?? {};
   return (
     <Panel title="Current plan" id="plan">
-      {issue !== null && (
-        <p class="lead" data-issue={issue.code}>
-          <Badge tone={TONES[issue.severity]}>{ISSUE_NAMES[issue.code]}</Badge>, found{' '}
-          <Time ms={issue.sinceMs} format="age" />. {causeText(issue.evidence)}
-          {is !== null && shouldBe !== null && (
-            <>
-              {' '}
-              From your database to Stripe: <PlanStep before={is} after={shouldBe} />
-            </>
-          )}
-        </p>
-      )}
-      <p class={issue === null ? 'lead' : undefined} data-status={status.kind}>
-        {issue === null && <Badge tone={tone}>{word}</Badge>}{' '}
+      {issues.map((issue) => (
+        <div class="lead" data-issue={issue.code}>
+          <Badge tone={TONES[issue.severity]}>{ISSUE_NAMES[issue.code]}</Badge>,{' '}
+          <Time ms={issue.sinceMs} format="age" />. <Why issue={issue} names={productNames} />
+        </div>
+      ))}
+      <p class={issues.length === 0 ? 'lead' : undefined} data-status={status.kind}>
+        {issues.length === 0 && <Badge tone={tone}>{word}</Badge>}{' '}
         <StatusReason team={team} status={status} />
       </p>
-      {notes.map((note) => (
-        <p>
-          <StatusNote note={note} planSelection={planSelection} />
-        </p>
-      ))}
       {isLinkable ? (
         <p>
           <a href="#link">
@@ -73,10 +61,10 @@ const BADGES = {
 
 /** Compares the team with Stripe. A difference is shown before it is repaired, or hidden. */
 function Remedies({ explained, isLinkable }: Omit<TeamStatusPanelProps, 'person'>) {
-  const { team, issue, status, isCompared, dismissalId } = explained;
+  const { team, issues, status, isCompared } = explained;
   const subject = { kind: 'team', id: String(team.id) } as const;
   const form = { back: teamUrl(team.id), subject } as const;
-  const canRepair = issue?.remedies.includes('repair') === true;
+  const canRepair = issues.some(({ remedies }) => remedies.includes('repair'));
   const isDoubtful = !isCompared || ['no events', 'changed by hand'].includes(status.kind);
   return (
     <div class="row">
@@ -89,7 +77,7 @@ function Remedies({ explained, isLinkable }: Omit<TeamStatusPanelProps, 'person'
         kind={isDoubtful && !canRepair && !isLinkable ? 'main' : 'quiet'}
         text="Compare with Stripe"
       />
-      {canRepair && <SingleForm {...form} action="dismiss" expected={{ dismissalId }} />}
+      {canRepair && <SingleForm {...form} action="dismiss" />}
     </div>
   );
 }

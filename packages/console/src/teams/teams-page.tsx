@@ -4,7 +4,9 @@ import {
   findTeams,
   type NamedTeam,
   type OperateContext,
+  type PeopleUnknown,
   STATUSES,
+  searchedText,
   TEAM_ISSUES,
 } from 'instep-operate';
 import { LinkCustomerForm } from '../actions/action-form.tsx';
@@ -20,15 +22,7 @@ import { type Columns, exportedTime, exportList } from '../export.ts';
 import { eventsOf, ISSUE_NAMES, teamName, teamUrl } from '../links.tsx';
 import { Page } from '../page.tsx';
 import { queryText, readFields, urlWith } from '../query-parameters.ts';
-import {
-  filterOf,
-  findPage,
-  findTeamless,
-  MAX_EVENTS,
-  type PeopleUnknown,
-  searchedText,
-  type TeamlessCustomer,
-} from './search.ts';
+import { findTeamless, MAX_EVENTS, type TeamlessCustomer } from './search.ts';
 
 const LIMIT = 50;
 
@@ -44,18 +38,18 @@ export function teamsPage(options: OperateContext): Hono {
     const fields = readFields(NO_FILTER, req.query());
     const text = searchedText(fields.search);
     const filter = {
-      ...filterOf(text),
+      text: text || undefined,
       status: fields.status || undefined,
       plan: fields.plan || undefined,
       // An unknown issue filters nothing.
       issue: TEAM_ISSUES.find((code) => code === fields.issue),
     };
-    const found = await findPage(options, filter, { start, limit: LIMIT });
-    const { page, peopleUnknown } = found;
+    const page = await findTeams(options, filter).page({ start, limit: LIMIT });
+    const { peopleUnknown } = page;
     const file = exportList(context, options.logger, {
       name: 'teams',
       columns: EXPORTED,
-      rows: findTeams(options, found.filter).all(),
+      rows: findTeams(options, filter).all(),
     });
     if (file !== null) return file;
     const customers = start === null ? await findTeamless(options, text) : [];

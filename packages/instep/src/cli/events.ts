@@ -247,10 +247,10 @@ async function dismissWaiting(
   const signal = stopSignal();
   let dismissed = 0;
   for await (const issue of findIssues(context, 'parked-events').all()) {
-    const { subject, team, dismissalId: expectedDismissalId } = issue;
+    const { subject, team } = issue;
     if (signal.aborted) break;
     if (team !== null || (customerId !== undefined && issue.customerId !== customerId)) continue;
-    await performOne(context, operator, { action: 'dismiss', subject, expectedDismissalId });
+    await performOne(context, operator, { action: 'dismiss', subject });
     dismissed += 1;
   }
   return dismissed;

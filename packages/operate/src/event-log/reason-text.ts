@@ -1,7 +1,7 @@
-// The words for the reasons of explain.ts, once for the console, the commands and exports.
+// The words for the reasons of reasons.ts, once for the console, the commands and exports.
 
 import { durationText } from 'instep-engine/runtime';
-import type { EventReference, Reason } from './explain.ts';
+import type { EventReference, Reason } from './reasons.ts';
 
 /** A part of the sentence that explains a reason: text, or an event, by its position if it is still in the log. */
 export type ReasonPart = string | { readonly position: number | null; readonly name: string };
@@ -74,34 +74,18 @@ export function reasonParts(reason: Reason): readonly ReasonPart[] {
       ];
     case 'shown-by-stripe':
       return [`Stripe's API returned the subscription in this state, and ${effect(reason)}.`];
-    case 'decided-order-of-tie-group':
-      return [
-        'It showed in which order the events of one second happened: ',
-        named(reason.last),
-        " came last and decides the team's plan.",
-      ];
-    case 'no-longer-best':
-      return [
-        "Its subscription is no longer the customer's best one: the team has the plan of ",
-        ...withSubscription(reason.deciding),
-        '.',
-      ];
     case 'newer-event':
       return newerEvent(reason);
-    case 'earlier-in-tie-group':
-      return [
-        `Of the ${reason.eventCount} events in its second, `,
-        named(reason.last),
-        ' came last.',
-      ];
-    case 'status-without-effect':
-      return [`The status ${reason.status} neither grants a plan nor clears it.`];
+    case 'last-of-second':
+      return ['Of the events in its second, ', named(reason.deciding), ' came last.'];
     case 'better-subscription':
       return [
         'The team has the plan of ',
         ...withSubscription(reason.deciding),
         ", the customer's best subscription (TEAM_PLAN=best).",
       ];
+    case 'status-without-effect':
+      return [`The status ${reason.status} neither grants a plan nor clears it.`];
     case 'ambiguous-order':
       return [
         `The order of the ${reason.eventCount} events in its second is ambiguous. The later arrival ` +
@@ -121,20 +105,18 @@ function effect({ status, effect }: WithEffect): string {
   return `the status ${status} ${effect === 'grants' ? 'gives the team its plan' : 'takes the plan away'}`;
 }
 
-function newerEvent(reason: Extract<Reason, { code: 'newer-event' }>): readonly ReasonPart[] {
-  const { newer, isSameSubscription, secondsLater } = reason;
-  if (secondsLater === 0) {
-    return [
-      'In the same second ',
-      ...withSubscription(newer),
-      ' counts: of two subscriptions, the one that gives a plan, then the one with the larger id.',
-    ];
+function newerEvent({
+  deciding,
+  secondsLater,
+}: Extract<Reason, { readonly deciding: EventReference }>): readonly ReasonPart[] {
+  if (secondsLater > 0) {
+    const later = durationText(secondsLater * 1_000);
+    return ['A newer event decides: ', ...withSubscription(deciding), `, created ${later} later.`];
   }
-  const subscription = isSameSubscription ? 'the same subscription' : newer.subscriptionId;
   return [
-    `A newer event of ${subscription ?? 'no subscription'} had already arrived: `,
-    named(newer),
-    `, created ${durationText(secondsLater * 1_000)} later.`,
+    'In the same second ',
+    ...withSubscription(deciding),
+    ' counts: of two subscriptions, the one that gives a plan, then the one with the larger id.',
   ];
 }
 

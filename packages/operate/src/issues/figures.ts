@@ -1,20 +1,12 @@
-// The figures of the event log from which issues follow: what waits, and when something arrived last.
+// The figures of the event log from which issues follow, such as when something arrived last.
 // operate/health.ts reads them for the overview, the doctor and the metrics.
 
-import { MAX_COUNTED_PARKED } from 'instep-engine/log';
 import { onlyRow, type Query } from 'instep-engine/postgres';
 import { type EventOrigin, originOfBody, SNAPSHOT_TYPE } from 'instep-engine/stripe';
-import { isNotDismissed } from './dismissals.ts';
 
-/** What is out of sync, and figures of the newest 1,000 events. Times are in milliseconds since 1970. */
+/** Times are those of the newest 1,000 events, in milliseconds since 1970. */
 export type Figures = {
-  /** Excludes those from before their customer was dismissed. Counted up to `MAX_COUNTED_PARKED`. */
-  readonly parkedEvents: number;
-  readonly parkedCustomers: number;
-  /** When the oldest parked event arrived. */
-  readonly parkedSinceMs: number | null;
-  readonly namelessProducts: number;
-  /** Those whose name was looked up without a result. */
+  /** Products whose name was looked up without a result. */
   readonly unresolvedProducts: number;
   readonly lastReceivedMs: number | null;
   /** When Stripe last delivered an event. */
@@ -37,22 +29,8 @@ const READ_HEALTH = `
                   limit 1000
                ) as event
          where type <> $1
-      ), parked as (
-        select count(*)                    as "parkedEvents",
-               count(distinct customer_id) as "parkedCustomers",
-               min(received_at)            as since
-          from (
-                 select customer_id, received_at
-                   from instep.events
-                  where outcome = 'parked'
-                    and ${isNotDismissed("'customer:' || customer_id", 'received_at')}
-                  -- The order keeps the planner on the index of the parked events.
-                  order by customer_id
-                  limit ${MAX_COUNTED_PARKED}
-               ) as event
       ), nameless as (
-        select count(*)            as "namelessProducts",
-               count(looked_up_at) as "unresolvedProducts"
+        select count(looked_up_at) as "unresolvedProducts"
           from instep.products
          where name is null
       ), arrival as (
@@ -73,16 +51,12 @@ const READ_HEALTH = `
          where sync_state in ('sync', 'quorum')
             or sync_state is null
       )
-      select "parkedEvents",
-             "parkedCustomers",
-             (extract(epoch from since) * 1000)::bigint             as "parkedSinceMs",
-             "namelessProducts",
-             "unresolvedProducts",
+      select "unresolvedProducts",
              (extract(epoch from last_received) * 1000)::bigint     as "lastReceivedMs",
              (extract(epoch from last_delivered) * 1000)::bigint    as "lastDeliveredMs",
              (extract(epoch from undelivered_since) * 1000)::bigint as "undeliveredSinceMs",
              "isStandbyMissing"
-        from parked, nameless, arrival, standbys`;
+        from nameless, arrival, standbys`;
 
 /** Cheap enough for every scrape: it reads indexes of few rows, and the end of the log. */
 export async function readFigures(query: Query): Promise<Figures> {

@@ -1,15 +1,14 @@
-// What an issue is: something that is wrong with the service, or with one team, customer, subscription or event. Each one
-// is an object with all that is known about its kind: service-issues.ts and subject-issues.ts have them.
+// What an issue is: something that is wrong with the service, or with one team, customer or event. Each one is an object with
+// all that is known about its kind: service-issues.ts and subject-issues.ts have them.
 
 import type { EventRow } from 'instep-engine/log';
 import type { ApplicationTables, IssueCause } from 'instep-engine/postgres';
 import type { Progress } from 'instep-engine/repair';
-import type { PlanInRow } from 'instep-engine/rule';
+import type { Plan, PlanInRow } from 'instep-engine/rule';
 import { counted, countText } from 'instep-engine/runtime';
 import type { EventOrigin, Mode } from 'instep-engine/stripe';
-import type { Reason } from '../event-log/explain.ts';
+import type { Reason } from '../event-log/reasons.ts';
 import type { NamedTeam } from '../teams/named-teams.ts';
-import type { ChargedSubscription } from './charged-subscriptions.ts';
 import type { FailedJob } from './failed-jobs.ts';
 import type { Figures } from './figures.ts';
 import type { TeamCounts } from './team-counts.ts';
@@ -21,7 +20,7 @@ import type { TeamCounts } from './team-counts.ts';
 export type Severity = 'failure' | 'warning' | 'notice';
 
 /** What an issue concerns: the service as a whole, or one thing that an operator can act on. */
-export type Concern = 'service' | 'team' | 'customer' | 'subscription' | 'event';
+export type Concern = 'service' | 'team' | 'customer' | 'event';
 
 /** What resolves an issue: an action on its subject, or work at Stripe. */
 export type Remedy =
@@ -47,8 +46,14 @@ export type Evidence = {
   readonly 'deliveries-refused': Refusals;
   readonly 'sessions-refused': Refusals;
   readonly 'nothing-delivered': { readonly sinceMs: number };
-  readonly 'events-in-other-mode': ModeEvidence;
-  readonly 'events-in-both-modes': ModeEvidence;
+  /** Of the last events, how many are in this mode. */
+  readonly 'events-in-other-mode': {
+    readonly events: number;
+    readonly of: number;
+    readonly mode: Mode;
+    /** `null`: unknown. */
+    readonly keyMode: Mode | null;
+  };
   readonly 'events-of-other-accounts': {
     readonly events: number;
     readonly of: number;
@@ -66,8 +71,8 @@ export type Evidence = {
     readonly nextAtMs: number | null;
   };
   readonly 'comparison-overdue': { readonly endedAtMs: number; readonly nextAtMs: number | null };
-  /** Of all customers together. */
-  readonly 'parked-events': { readonly events: number; readonly sinceMs: number | null };
+  /** When the oldest of all arrived. */
+  readonly 'parked-events': { readonly sinceMs: number | null };
 };
 
 type NoEvidence = Readonly<Record<never, never>>;
@@ -96,14 +101,6 @@ export type Compared = {
   readonly teams: Pick<TeamCounts, 'linked' | 'uncompared'> | null;
   /** Whether a job compares new teams one by one, within seconds. */
   readonly isFollowing: boolean;
-};
-
-/** Of the last events, how many are in this mode. */
-export type ModeEvidence = {
-  readonly events: number;
-  readonly of: number;
-  readonly mode: Mode;
-  readonly keyMode: Mode | null;
 };
 
 /** What is known about an issue with one subject, by its code. */
@@ -144,7 +141,14 @@ export type ComparisonEvidence = {
   readonly refusedBy: string | null;
 };
 
-/** The issues of single teams, customers, subscriptions and events. */
+/** A subscription that Stripe charges. What its latest event does not say is `null`. */
+export type ChargedSubscription = Plan & {
+  readonly status: string;
+  /** Since when it has its status. */
+  readonly sinceMs: number;
+};
+
+/** The issues of single teams, customers and events. */
 export type SubjectIssueCode = keyof IssueEvidence;
 export type ServiceIssueCode = Exclude<keyof Evidence, 'parked-events'>;
 export type IssueCode = SubjectIssueCode | ServiceIssueCode;
@@ -180,7 +184,7 @@ export type ServiceIssue<Code extends ServiceIssueCode> = IssueKind & {
   readonly find: (state: ServiceState, nowMs: number) => Found<Code> | null;
 } & Words<Code>;
 
-/** An issue of single teams, customers, subscriptions or events. */
+/** An issue of single teams, customers or events. */
 export type SubjectIssue<Code extends SubjectIssueCode> = IssueKind & {
   readonly concerns: Exclude<Concern, 'service'>;
   /**
@@ -212,10 +216,23 @@ type IssueOf<Code extends IssueCode> = {
 /** Something that is wrong, with the number of its subjects. */
 export type Issue<Code extends IssueCode = IssueCode> = IssueOf<Code>;
 
-/** How many of each are open; `isMore` where counting stopped. */
+/** How many of each there are. */
 export type IssueCounts = Readonly<
-  Record<SubjectIssueCode, { readonly count: number; readonly isMore: boolean }>
+  Record<
+    SubjectIssueCode,
+    Pick<Issue, 'count' | 'isMore'> & {
+      /** Those that operators have dismissed. */
+      readonly hidden: number;
+      /** Since when the oldest is open; `null`: there is none. */
+      readonly sinceMs: number | null;
+    }
+  >
 >;
+
+/** Advice that several issues have. */
+export const SERVER_ASKS =
+  'check that the server is running, because it gets this from Stripe, and what STRIPE_SECRET_KEY can read';
+export const REPAIR = 'compare and repair them: `instep reconcile`';
 
 /** `2 teams`, or `1,000+ teams` where counting stopped. */
 export function subjectsText(noun: string, { count, isMore }: Pick<Issue, 'count' | 'isMore'>) {

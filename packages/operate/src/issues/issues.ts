@@ -22,7 +22,6 @@ export const ISSUES = {
   'unreadable-event': subject.UNREADABLE_EVENT,
   'nothing-delivered': service.NOTHING_DELIVERED,
   'events-in-other-mode': service.EVENTS_IN_OTHER_MODE,
-  'events-in-both-modes': service.EVENTS_IN_BOTH_MODES,
   'events-of-other-accounts': service.EVENTS_OF_OTHER_ACCOUNTS,
   'unknown-order': subject.UNKNOWN_ORDER,
   'products-without-name': service.PRODUCTS_WITHOUT_NAME,
@@ -63,7 +62,7 @@ export const byUrgency = (a: Judged, b: Judged) =>
 const isOfSubject = (code: IssueCode): code is SubjectIssueCode =>
   ISSUES[code].concerns !== 'service';
 
-/** The issues of single teams, customers, subscriptions and events, the most severe first. */
+/** The issues of single teams, customers and events, the most severe first. */
 export const SUBJECT_ISSUES: readonly SubjectIssueCode[] = CODES.filter(isOfSubject)
   .map((code) => ({ code, severity: ISSUES[code].severity }))
   .sort(byUrgency)

@@ -10,35 +10,6 @@ export const OPERATE_SCHEMA: FeatureSchema = {
       name: '0001_operate',
       compatibleFrom: 1,
       sql: `
--- The price of a subscription's first item, from an event or a snapshot in any API version.
--- No row for a body that jsonb rejects, so that one event does not fail the list of customers who are charged twice.
-create function instep.subscription_price(body bytea)
-  returns table (
-    price_id    text,
-    unit_amount bigint,
-    currency    text
-  )
-  language plpgsql stable as
-$body$
-declare
-  subscription jsonb;
-  item         jsonb;
-  price        jsonb;
-begin
-  subscription := convert_from(body, 'UTF8')::jsonb #> '{data,object}';
-  item := subscription #> '{items,data,0}';
-  price := coalesce(nullif(item -> 'price', 'null'), nullif(item -> 'plan', 'null'),
-                    subscription -> 'plan');
-  return query select
-    price ->> 'id',
-    coalesce(price ->> 'unit_amount', price ->> 'amount')::bigint,
-    coalesce(price ->> 'currency', subscription ->> 'currency');
-exception
-  when data_exception then
-    return;
-end
-$body$;
-
 -- What was refused because its signature is of another secret: one row for each kind, as long as it goes on.
 create table instep.refusals (
   -- deliveries or sessions
@@ -53,7 +24,7 @@ create table instep.operator_actions (
   id                 bigint      primary key generated always as identity,
   -- One submission of a form in the console; it can concern many teams.
   form_id            uuid        not null,
-  -- Such as \`team:1\`, \`customer:cus_1\`, \`subscription:sub_1\` or \`event:1\`.
+  -- Such as \`team:1\`, \`customer:cus_1\` or \`event:1\`.
   subject            text        not null,
   action             text        not null,
   is_done            boolean     not null,

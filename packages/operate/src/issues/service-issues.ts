@@ -1,16 +1,16 @@
 // The issues of the service: each one is found in its state, without I/O. operate/health.ts reads the state.
 
 import { counted, countText, durationText } from 'instep-engine/runtime';
-import { type Mode, mismatchOf } from 'instep-engine/stripe';
-import type {
-  Compared,
-  Found,
-  ModeEvidence,
-  Refusals,
-  ServiceIssue,
-  ServiceIssueCode,
-  ServiceState,
-  Severity,
+import { mismatchOf } from 'instep-engine/stripe';
+import {
+  type Compared,
+  type Found,
+  REPAIR,
+  type Refusals,
+  SERVER_ASKS,
+  type ServiceIssue,
+  type ServiceIssueCode,
+  type Severity,
 } from './issue.ts';
 
 const MINUTE_MS = 60_000;
@@ -25,10 +25,6 @@ const serviceIssue = <Code extends ServiceIssueCode>(
 
 /** `in 5 min`, or `now` when it is due. */
 const dueText = (ms: number) => (ms <= 0 ? 'due now' : `in ${durationText(ms)}`);
-
-const SERVER_ASKS =
-  'check that the server is running, because it gets this from Stripe, and what STRIPE_SECRET_KEY can read';
-const REPAIR = 'compare and repair them: `instep reconcile`';
 
 export const WRITES_NOT_COMMITTED = serviceIssue<'writes-not-committed'>('failure', {
   find: ({ figures }) => (figures.isStandbyMissing ? { evidence: {} } : null),
@@ -80,36 +76,30 @@ export const NOTHING_DELIVERED = serviceIssue<'nothing-delivered'>('failure', {
   advice: 'check the webhook endpoint and its secret',
 });
 
-/** How many of the last events are in the mode that the API key does not have. */
-function modesOf({ origins, keyMode }: ServiceState): ModeEvidence & { readonly isBoth: boolean } {
-  const inMode = (mode: Mode) => origins.filter((origin) => origin.mode === mode).length;
-  const [live, test] = [inMode('live'), inMode('test')];
-  const mode = keyMode === 'live' ? 'test' : 'live';
-  const events = mode === 'live' ? live : test;
-  return { events, of: origins.length, mode, keyMode, isBoth: live > 0 && test > 0 };
-}
-
+/** Also if the key does not show its mode, but the events are in both. */
 export const EVENTS_IN_OTHER_MODE = serviceIssue<'events-in-other-mode'>('failure', {
-  find(state, nowMs) {
-    const { isBoth, ...evidence } = modesOf(state);
-    if (isBoth || evidence.keyMode === null || evidence.events === 0) return null;
+  find(
+    { origins, keyMode, figures: { lastDeliveredMs } },
+    nowMs,
+  ): Found<'events-in-other-mode'> | null {
+    const mode = keyMode === 'live' ? 'test' : 'live';
+    const events = origins.filter((origin) => origin.mode === mode).length;
+    const isBoth = origins.some((origin) => origin.mode !== null && origin.mode !== mode);
+    if (events === 0 || (keyMode === null && !isBoth)) return null;
     // Older ones can be from before the key was changed.
-    const isNew = nowMs - (state.figures.lastDeliveredMs ?? 0) < HOUR_MS;
-    return { evidence, severity: isNew ? undefined : 'warning' };
+    const isOld = nowMs - (lastDeliveredMs ?? 0) >= HOUR_MS;
+    const evidence = { events, of: origins.length, mode, keyMode } as const;
+    return { evidence, severity: isBoth || isOld ? 'warning' : undefined };
   },
-  text: ({ evidence: { events, of, mode, keyMode } }) =>
-    `${countText(events)} of the last ${counted(of, 'event')} in ${mode} mode, but the API key is in ${keyMode} mode: it can't find anything that they refer to`,
-  advice: 'set STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET of the same mode',
-});
-
-export const EVENTS_IN_BOTH_MODES = serviceIssue<'events-in-both-modes'>('warning', {
-  find(state) {
-    const { isBoth, ...evidence } = modesOf(state);
-    return isBoth ? { evidence } : null;
+  text({ evidence: { events, of, mode, keyMode } }) {
+    const key =
+      keyMode === null
+        ? 'others in the other one'
+        : `but the API key is in ${keyMode} mode: it can't find anything that they refer to`;
+    return `${countText(events)} of the last ${counted(of, 'event')} in ${mode} mode, ${key}`;
   },
-  text: ({ evidence: { events, of, mode } }) =>
-    `Events of test and live mode arrive in this database: ${countText(events)} of the last ${countText(of)} are in ${mode} mode`,
-  advice: 'run a separate Instep, with its own database, for each mode',
+  advice:
+    'set STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET of the same mode, and run a separate Instep, with its own database, for each mode',
 });
 
 /** They are applied, because their signature is valid. */

@@ -1,5 +1,5 @@
-// The issues of single teams, customers, subscriptions and events: each is the SQL that finds it. Nothing of it is stored,
-// except what only Stripe can tell (the engine's `instep.findings`). find-issues.ts leaves out what operators have dismissed.
+// The issues of single teams, customers and events: each is the SQL that finds it. Nothing of it is stored, except what only
+// Stripe can tell (the engine's `instep.findings`). find-issues.ts leaves out what operators have dismissed.
 
 import {
   type ApplicationTables,
@@ -9,14 +9,15 @@ import {
 } from 'instep-engine/postgres';
 import { END_MARGIN_SECONDS } from 'instep-engine/rule';
 import { durationText } from 'instep-engine/runtime';
-import { isNotDismissed } from './dismissals.ts';
-import { type SubjectIssue, type SubjectIssueCode, subjectsText } from './issue.ts';
+import {
+  REPAIR,
+  SERVER_ASKS,
+  type SubjectIssue,
+  type SubjectIssueCode,
+  subjectsText,
+} from './issue.ts';
 
 const subjectIssue = <Code extends SubjectIssueCode>(issue: SubjectIssue<Code>) => issue;
-
-const SERVER_ASKS =
-  'check that the server is running, because it gets this from Stripe, and what STRIPE_SECRET_KEY can read';
-const REPAIR = 'compare and repair them: `instep reconcile`';
 
 /** Counting a customer's events stops here. */
 export const MAX_COUNTED_OF_CUSTOMER = 100;
@@ -25,6 +26,7 @@ export const MAX_COUNTED_OF_CUSTOMER = 100;
 const hasNoTeam = ({ teams }: ApplicationTables, customerId: string) => `
          not exists (select from ${teams.rows} as teams where provider_customer_id = ${customerId})`;
 
+/** Events that wait for a team. Dismissed ones are an issue again when another one arrives. */
 export const PARKED_EVENTS = subjectIssue<'parked-events'>({
   severity: 'warning',
   concerns: 'customer',
@@ -35,27 +37,29 @@ export const PARKED_EVENTS = subjectIssue<'parked-events'>({
              customer_id,
              null::text as team_id,
              since,
-             now() as changed_at,
+             changed_at,
              jsonb_build_object('events', events, 'newestPosition', newest_position) as evidence
         from instep.customers
        cross join lateral (
-               select count(*) as events, max(position) as newest_position, min(received_at) as since
+               select count(*) as events,
+                      max(position) as newest_position,
+                      min(received_at) as since,
+                      max(received_at) as changed_at
                  from (
                         select position, received_at
                           from instep.events as event
                          where outcome = 'parked'
                            and event.customer_id = customers.customer_id
-                           and ${isNotDismissed("'customer:' || event.customer_id", 'event.received_at')}
                          limit ${MAX_COUNTED_OF_CUSTOMER}
                       ) as counted
              ) as parked
        where waiting is not null
          and events > 0`,
   text(issue, nowMs) {
-    const { events, sinceMs } = issue.evidence;
+    const { sinceMs } = issue.evidence;
     const waited =
       sinceMs === null ? '' : `; the oldest has waited ${durationText(nowMs - sinceMs)}`;
-    return `${subjectsText('event', { count: events, isMore: false })} of ${subjectsText('customer', issue)} without a team${waited}`;
+    return `Events of ${subjectsText('customer', issue)} wait for a team${waited}`;
   },
   advice:
     'list them: `instep events list --outcome parked`; link a customer: `instep team link ID --customer CUS`',
@@ -82,25 +86,24 @@ export const UNREADABLE_EVENT = subjectIssue<'unreadable-event'>({
     'upgrade Instep and replay them: `instep events replay --outcome unreadable`; if that does not help, report the reason from the log lines `event unreadable`',
 });
 
-/** Of teams, and not decided by Stripe for ten minutes. */
+/** Not decided by Stripe for ten minutes. */
 export const UNKNOWN_ORDER = subjectIssue<'unknown-order'>({
   severity: 'warning',
-  concerns: 'subscription',
+  concerns: 'team',
   remedies: ['compare', 'dismiss'],
   rows: ({ teams }) => `
       select customer_id as key,
-             'subscription:' || ambiguous_subscription_id as subject,
+             'team:' || teams.id as subject,
              customer_id,
-             null::text as team_id,
+             teams.id::text as team_id,
              ambiguous_since as since,
              ambiguous_since as changed_at,
              jsonb_build_object('subscriptionId', ambiguous_subscription_id) as evidence
         from instep.customers
+        join ${teams.rows} as teams on provider_customer_id = customer_id
        where ambiguous_since < now() - interval '10 minutes'
-         and ambiguous_subscription_id is not null
-         and exists (select from ${teams.rows} as teams where provider_customer_id = customer_id)`,
-  text: (issue) =>
-    `${subjectsText('subscription', issue)} with same-second events whose order is unknown`,
+         and ambiguous_subscription_id is not null`,
+  text: (issue) => `${subjectsText('team', issue)} with same-second events whose order is unknown`,
   advice: SERVER_ASKS,
 });
 

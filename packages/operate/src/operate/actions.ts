@@ -1,10 +1,8 @@
-// What can be done about one team, customer, subscription or event. `perform` calls it.
+// What can be done about one team, customer or event. `perform` calls it.
 
 import { readEvents, readEventsAt } from 'instep-engine/log';
-import { canOthersSucceed, DatabaseRefused, linkTeam, type Query } from 'instep-engine/postgres';
-import { askForOrder } from 'instep-engine/repair';
+import { canOthersSucceed, DatabaseRefused, linkTeam } from 'instep-engine/postgres';
 import type { ActingOperator } from 'instep-engine/rule';
-import { InstepError } from 'instep-engine/runtime';
 import {
   countOutcomes,
   type Replayed,
@@ -12,9 +10,8 @@ import {
   replayEvents,
 } from '../event-log/replay.ts';
 import { readEventAt } from '../event-log/search.ts';
-import { lockDismissals } from '../issues/dismissals.ts';
-import { type NamedTeam, readNamedTeam, readTeamsWithName } from '../teams/named-teams.ts';
-import { type Subject, subjectText } from '../teams/subject.ts';
+import { type NamedTeam, readNamedTeam } from '../teams/named-teams.ts';
+import type { Subject } from '../teams/subject.ts';
 import {
   type Action,
   type ActionResult,
@@ -23,9 +20,9 @@ import {
   type InTransaction,
   type Outcome,
 } from './audit.ts';
-import { compareOrRepair, DEADLINE_MS } from './compare.ts';
+import { compareOrRepair } from './compare.ts';
 import type { OperateContext } from './context.ts';
-import { findTeams } from './find-teams.ts';
+import { teamNamed } from './find-teams.ts';
 import { setPlan } from './set-plan.ts';
 
 /** An action, with what it expects to find: it changes nothing if somebody else has changed that since. */
@@ -45,12 +42,6 @@ export type ActionRequest =
       readonly expectedCustomerId: string | null;
     }
   | {
-      readonly action: 'dismiss' | 'restore';
-      readonly subject: Subject;
-      /** The newest dismissal of the subject, also if it has ended or was taken back; `null`: there was none. */
-      readonly expectedDismissalId: number | null;
-    }
-  | {
       readonly action: 'set-plan';
       readonly subject: Subject;
       /** The name of the plan; `null` takes away one that was given. */
@@ -58,7 +49,10 @@ export type ActionRequest =
       /** Whether it may be one that no product has and no team has had; not by default. */
       readonly isNewName?: boolean;
     }
-  | { readonly action: 'replay' | 'compare' | 'repair'; readonly subject: Subject };
+  | {
+      readonly action: 'replay' | 'compare' | 'repair' | 'dismiss' | 'restore';
+      readonly subject: Subject;
+    };
 
 type RequestOf<Name extends Action> = Extract<ActionRequest, { readonly action: Name }>;
 
@@ -71,14 +65,14 @@ export type PerformOptions = {
   readonly note?: string | null;
 };
 
-const EVERYTHING = ['team', 'customer', 'subscription', 'event'] as const;
+const EVERYTHING = ['team', 'customer', 'event'] as const;
 
 /** What each action can be done about. */
 const SUBJECTS: Readonly<Record<Action, readonly Subject['kind'][]>> = {
   link: ['team', 'customer'],
   unlink: ['team'],
   replay: ['customer', 'event'],
-  compare: ['team', 'subscription'],
+  compare: ['team'],
   repair: ['team'],
   'set-plan': ['team'],
   dismiss: EVERYTHING,
@@ -105,7 +99,6 @@ export async function act(
   if (!applies(request)) return failed({ code: 'does-not-apply' });
   const { until = null } = options;
   const { subject } = request;
-  const { inTransaction } = context;
   switch (request.action) {
     case 'link':
       return await link(request, context);
@@ -116,17 +109,16 @@ export async function act(
         ? replayed(await replayParked(subject.id, context))
         : await replayEvent(Number(subject.id), context);
     case 'compare':
-      return subject.kind === 'subscription'
-        ? await decideOrder(subject.id, context)
-        : await compare(subject.id, context, true);
+      return await compare(subject.id, context, true);
     case 'repair':
       return await compare(subject.id, context, false);
     case 'set-plan':
       return await setPlan(subject.id, request, context);
+    // The record of the action is all that is stored.
     case 'dismiss':
-      return await inTransaction((query) => dismiss(query, request, until));
+      return done({ code: 'dismissed', ...(until !== null && { untilMs: until.getTime() }) });
     case 'restore':
-      return await inTransaction((query) => restore(query, request));
+      return done({ code: 'restored' });
   }
 }
 
@@ -136,7 +128,7 @@ async function link(
 ): Promise<Outcome> {
   const { query } = context.database;
   if (kind === 'customer') {
-    const found = await teamNamed(linkTo, context);
+    const found = await teamNamed(context, linkTo);
     return 'code' in found
       ? failed(found)
       : await linkAndReplay(found, id, expectedCustomerId, context);
@@ -181,56 +173,6 @@ async function changeCustomer(
     return failed({ code: 'link-refused', teamId, customerId });
   }
 }
-
-/** How many teams are offered for a text that is neither an id nor a name. */
-const MAX_CANDIDATES = 5;
-
-/**
- * The team with this id, the only one with exactly this name, or the only one of the person with this email address. For
- * any other text, the teams that it can mean. An id can begin with `#`.
- */
-async function teamNamed(
-  entered: string,
-  context: OperateContext,
-): Promise<NamedTeam | Extract<ActionResult, { code: 'no-such-team' | 'several-teams' }>> {
-  const { query } = context.database;
-  const text = entered.replace(/^#(?=\w)/, '');
-  if (text === '') return { code: 'no-such-team', text };
-  const byId = await readNamedTeam(query, text);
-  if (byId !== null) return byId;
-  const named = await readTeamsWithName(query, text, MAX_CANDIDATES);
-  const [team] = named;
-  if (team !== undefined && named.length === 1) return team;
-  const ofPerson = text.includes('@') ? await teamsOfPerson(text, context) : [];
-  const [own] = ofPerson;
-  if (own !== undefined && named.length === 0 && ofPerson.length === 1) return own;
-  const known = [...named, ...ofPerson];
-  const found =
-    known.length > 0
-      ? known
-      : (await findTeams(context, { text }).page({ limit: MAX_CANDIDATES })).teams;
-  if (found.length === 0) return { code: 'no-such-team', text };
-  const candidates = found.map(({ id, name, plan }) => {
-    return { id, name, planName: plan.planName ?? null };
-  });
-  return { code: 'several-teams', text, candidates };
-}
-
-/** None where no table says which people belong to which team. */
-async function teamsOfPerson(
-  email: string,
-  context: OperateContext,
-): Promise<readonly NamedTeam[]> {
-  try {
-    return (await findTeams(context, { email }).page({ limit: MAX_CANDIDATES })).teams;
-  } catch (error) {
-    const isUnknown = error instanceof InstepError && PEOPLE_UNKNOWN.includes(error.code);
-    if (!isUnknown) throw error;
-    return [];
-  }
-}
-
-const PEOPLE_UNKNOWN = ['MEMBERS_UNKNOWN', 'PROFILE_OFF'];
 
 async function unlink(
   { subject: { id }, expectedCustomerId }: RequestOf<'unlink'>,
@@ -297,41 +239,4 @@ async function compare(id: string, context: ActionContext, isDryRun: boolean): P
   const result = await compareOrRepair(context, id, isDryRun);
   const isDone = ['in-sync', isDryRun ? 'out-of-sync' : 'repaired'].includes(result.code);
   return { isDone, result };
-}
-
-async function decideOrder(subscriptionId: string, context: ActionContext): Promise<Outcome> {
-  const { query } = context.database;
-  const options = { ...context, query, retrieveSubscription: context.api.retrieveSubscription };
-  switch (await askForOrder(subscriptionId, options, AbortSignal.timeout(DEADLINE_MS))) {
-    case 'order known':
-      return done({ code: 'order-known' });
-    case 'answered':
-      return done({ code: 'order-decided' });
-    case 'too early':
-      return failed({ code: 'too-early' });
-    case 'unknown':
-      return failed({ code: 'unknown-subscription' });
-  }
-}
-
-/** Hides an issue. The record of the action is all that is stored. */
-async function dismiss(
-  query: Query,
-  { subject, expectedDismissalId }: RequestOf<'dismiss' | 'restore'>,
-  until: Date | null,
-): Promise<Outcome> {
-  const newest = await lockDismissals(query, subjectText(subject));
-  if (expectedDismissalId !== newest) return failed({ code: 'dismissed-again' });
-  return done({ code: 'dismissed', ...(until !== null && { untilMs: until.getTime() }) });
-}
-
-/** Takes dismissals back. The audit has both. */
-async function restore(
-  query: Query,
-  { subject, expectedDismissalId }: RequestOf<'dismiss' | 'restore'>,
-): Promise<Outcome> {
-  const newest = await lockDismissals(query, subjectText(subject));
-  return expectedDismissalId === newest
-    ? done({ code: 'restored' })
-    : failed({ code: 'dismissed-again' });
 }

@@ -75,15 +75,9 @@ export type ActionResult =
   | ({ readonly code: 'repaired' } & ComparedPlans)
   /** Stripe does not know it. */
   | { readonly code: 'unknown-customer'; readonly customerId: string }
-  | { readonly code: 'unknown-subscription' }
-  | { readonly code: 'order-known' | 'order-decided' }
-  /** By Stripe's clock, the second of the events is not over yet. */
-  | { readonly code: 'too-early' }
   /** Hidden until it changes, or until a time. */
   | { readonly code: 'dismissed'; readonly untilMs?: number }
   | { readonly code: 'restored' }
-  /** Another dismissal than the expected one is the newest. */
-  | { readonly code: 'dismissed-again' }
   | ({ readonly code: 'reconciled' } & Counts)
   /** `kept`: rows that the application wrote; `failed`: customers whose teams could not be rebuilt. */
   | ({ readonly code: 'rebuilt' } & Readonly<Record<'repaired' | 'kept' | 'failed', number>>)
@@ -110,7 +104,7 @@ export type ComparedPlans = {
   readonly cause: IssueCause;
 };
 
-/** What an operator can do about a team, a customer, a subscription or an event. */
+/** What an operator can do about a team, a customer or an event. */
 export const ACTIONS = [
   /** Gives a team a customer, and the plan that the customer's events yield. */
   'link',
@@ -118,7 +112,7 @@ export const ACTIONS = [
   'unlink',
   /** Processes an event again, or a customer's parked events. What was decided does not change. */
   'replay',
-  /** Compares a team with Stripe, or asks Stripe for the order of a subscription's events. */
+  /** Compares a team with Stripe, and asks for the order of its customer's events where that is ambiguous. */
   'compare',
   /** Compares a team with Stripe and repairs it. */
   'repair',
@@ -130,11 +124,9 @@ export const ACTIONS = [
 ] as const;
 export type Action = (typeof ACTIONS)[number];
 
-/** An operator's action on a team, a customer, a subscription or an event, and its result. */
+/** An operator's action on a team, a customer or an event, and its result. */
 export type OperatorAction = {
-  /**
-   * Such as `team:1`, `customer:cus_1`, `subscription:sub_1`, `event:1` or `consumer:mailer`; `teams:all` or `events:all`.
-   */
+  /** Such as `team:1`, `customer:cus_1`, `event:1` or `consumer:mailer`; `teams:all` or `events:all`. */
   readonly subject: string;
   readonly action:
     | Action

@@ -36,7 +36,7 @@ export type RecordedAction = OperatorAction & {
   readonly actedAtMicroseconds: number;
   /** The first 100 changes of plans that it made. */
   readonly changes: readonly ActionChange[];
-  /** `null`: the subject is neither a team nor a subscription, or its team is gone or has no name. */
+  /** `null`: the subject is not a team, or the team is gone or has no name. */
   readonly teamName: string | null;
   /** `null`: the subject is not an event, or the event is gone or has no id. */
   readonly eventId: string | null;
@@ -51,7 +51,7 @@ async function readRecorded(query: Query, statement: NamedStatement): Promise<Re
   return stored.map((action) => ({ ...action, reverse: reverseOf(action) }));
 }
 
-function reverseOf({ id, subject: text, result }: Stored): ActionRequest | null {
+function reverseOf({ subject: text, result }: Stored): ActionRequest | null {
   const subject = parseSubject(text);
   if (subject === null) return null;
   switch (result.code) {
@@ -68,7 +68,7 @@ function reverseOf({ id, subject: text, result }: Stored): ActionRequest | null 
     case 'unlinked':
       return { action: 'link', subject, linkTo: result.customerId, expectedCustomerId: null };
     case 'dismissed':
-      return { action: 'restore', subject, expectedDismissalId: id };
+      return { action: 'restore', subject };
     default:
       return null;
   }
@@ -98,19 +98,11 @@ const SELECT_ACTIONS = (tables: ApplicationTables) => `
                       ) as changed
              ) as changes,
              (extract(epoch from acted_at) * 1000000)::bigint as "actedAtMicroseconds",
-             coalesce(teams.name, of_subscription.name) as "teamName", event_id as "eventId"
+             teams.name as "teamName", event_id as "eventId"
         from instep.operator_actions as acted
         left join ${tables.teams.rows} as teams
           on starts_with(subject, 'team:')
          and teams.id = ${idFrom(tables.teams.idType, "substr(subject, length('team:') + 1)")}
-        left join lateral (
-               select name
-                 from instep.customers
-                 join ${tables.teams.rows} as owner on owner.provider_customer_id = customer_id
-                where starts_with(subject, 'subscription:')
-                  and subscription_ids @> array[substr(subject, length('subscription:') + 1)]
-                limit 1
-             ) as of_subscription on true
         left join instep.events
           on starts_with(subject, 'event:')
          and position = ${idFrom('bigint', "substr(subject, length('event:') + 1)")}`;

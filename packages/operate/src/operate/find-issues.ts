@@ -1,21 +1,17 @@
-// Finds and counts what is wrong with single teams, customers, subscriptions and events: the union of the issues, without
-// what operators have dismissed. The console's list calls it, and health.ts for the numbers.
+// Finds and counts what is wrong with single teams, customers and events: the union of the issues, with what operators have
+// dismissed. The console's list and a team's page call it, and health.ts for the numbers.
 
-import { type EventRow, MAX_COUNTED_PARKED, readEventsAt } from 'instep-engine/log';
+import { type EventRow, readEventsAt } from 'instep-engine/log';
 import {
   type ApplicationTables,
   type Database,
-  onlyRow,
   type Query,
   readStates,
   rowsOf,
 } from 'instep-engine/postgres';
-import { selectedReport } from 'instep-engine/rule';
+import { chargedSubscriptions, selectedReport } from 'instep-engine/rule';
 import { type Mode, TEAM_KEY } from 'instep-engine/stripe';
-import { whyUnreadable } from '../event-log/explain.ts';
-import { readChargedSubscriptions } from '../issues/charged-subscriptions.ts';
-import { isNotDismissed, newestDismissal } from '../issues/dismissals.ts';
-import { type Figures, readFigures } from '../issues/figures.ts';
+import { whyUnreadable } from '../event-log/reasons.ts';
 import type {
   IssueCounts,
   IssueEvidence,
@@ -27,7 +23,7 @@ import { ISSUES, SUBJECT_ISSUES } from '../issues/issues.ts';
 import { type NamedTeam, readNamedTeamsOf, readSuggestedTeams } from '../teams/named-teams.ts';
 import { parseSubject, type Subject } from '../teams/subject.ts';
 
-type ListedIssueOf<Code extends SubjectIssueCode> = {
+type OpenIssueOf<Code extends SubjectIssueCode> = {
   readonly code: Code;
   readonly severity: Severity;
   readonly remedies: readonly Remedy[];
@@ -41,11 +37,8 @@ type ListedIssueOf<Code extends SubjectIssueCode> = {
   readonly evidence: IssueEvidence[Code];
 };
 
-/** Something that is wrong with one team, customer, subscription or event. */
-export type OpenIssue = { [Code in SubjectIssueCode]: ListedIssueOf<Code> }[SubjectIssueCode];
-
-/** An open issue, and the newest dismissal of its subject, even if it was taken back; `null`: there is none. */
-export type ListedIssue = OpenIssue & { readonly dismissalId: number | null };
+/** Something that is wrong with one team, customer or event. */
+export type OpenIssue = { [Code in SubjectIssueCode]: OpenIssueOf<Code> }[SubjectIssueCode];
 
 /** What a comparison with Stripe or with the event log found. */
 export type ComparisonIssue = Extract<
@@ -55,7 +48,7 @@ export type ComparisonIssue = Extract<
 
 /** The most severe issues first. */
 export type FirstIssues = {
-  readonly issues: readonly ListedIssue[];
+  readonly issues: readonly OpenIssue[];
   /** Whether there are more than these. */
   readonly isMore: boolean;
 };
@@ -74,13 +67,27 @@ type Row = {
   readonly teamId: string | null;
   readonly sinceMs: number;
   readonly evidence: { readonly newestPosition?: number; readonly position?: number } | null;
-  readonly dismissalId: number | null;
+  /** The action that has hidden it; `null`: it is open. */
+  readonly dismissedBy: number | null;
 };
 
-/** SQL: what has this issue and was not dismissed. */
-const open = (code: SubjectIssueCode, tables: ApplicationTables) => `(${ISSUES[code].rows(tables)}
-        ) as issue
-         where ${isNotDismissed('issue.subject', 'issue.changed_at')}`;
+/** SQL: the id of the last dismissal that holds: it is younger than the issue's last change, or has an end, and was not taken back. */
+const DISMISSED_BY = `(
+               select max(dismissal.id)
+                 from instep.operator_actions as dismissal
+                where dismissal.action = 'dismiss'
+                  and dismissal.is_done
+                  and dismissal.subject = issue.subject
+                  and (dismissal.acted_at >= issue.changed_at or dismissal.dismissed_until > now())
+                  and not exists (
+                        select
+                          from instep.operator_actions as restored
+                         where restored.action = 'restore'
+                           and restored.is_done
+                           and restored.subject = dismissal.subject
+                           and restored.acted_at >= dismissal.acted_at
+                      )
+             )`;
 
 /** The rows of these issues that meet a condition, in the order of the issues. */
 const listOf =
@@ -93,14 +100,17 @@ const listOf =
              team_id as "teamId",
              (extract(epoch from since) * 1000)::bigint as "sinceMs",
              evidence,
-             ${newestDismissal('listed.subject')} as "dismissalId"
+             dismissed_by as "dismissedBy"
         from (
       ${codes
         .map(
           (code, rank) => `(
         select ${rank} as rank, '${code}' as code, *
-          from ${open(code, tables)}
-           and ${condition}
+          from (
+                 select *, ${DISMISSED_BY} as dismissed_by
+                   from (${ISSUES[code].rows(tables)}) as issue
+               ) as issue
+         where ${condition}
       )`,
         )
         .join(' union all ')}
@@ -108,7 +118,8 @@ const listOf =
        order by rank, key, subject`;
 
 /** Those of one key stay together, so there can be more than asked for. */
-const AFTER_KEY = `key > $1
+const OPEN_AFTER_KEY = `dismissed_by is null
+           and key > $1
          order by key
          fetch first $2 rows with ties`;
 
@@ -118,7 +129,7 @@ async function readRows(
   { after, limit }: { readonly after: string; readonly limit: number },
 ): Promise<Row[]> {
   const name = `list_issues_${codes.length === 1 ? codes[0] : 'all'}`;
-  return await query<Row>({ name, text: listOf(codes, AFTER_KEY), values: [after, limit] });
+  return await query<Row>({ name, text: listOf(codes, OPEN_AFTER_KEY), values: [after, limit] });
 }
 
 const ALL = { order: 'newest first', limit: Number.MAX_SAFE_INTEGER } as const;
@@ -127,27 +138,23 @@ const ALL = { order: 'newest first', limit: Number.MAX_SAFE_INTEGER } as const;
 async function withEvidence(
   { database: { query }, linkByMetadata, keyMode }: IssueContext,
   rows: readonly Row[],
-): Promise<ListedIssue[]> {
-  const of = (code: SubjectIssueCode) =>
-    rows.flatMap((row) => (row.code === code ? (row.customerId ?? []) : []));
+): Promise<OpenIssue[]> {
   const positions = rows.flatMap(({ evidence }) => {
     return evidence?.newestPosition ?? evidence?.position ?? [];
   });
-  const customerIds = [...new Set(rows.flatMap(({ customerId }) => customerId ?? []))];
-  const [teams, events, states, charged] = await Promise.all([
-    readNamedTeamsOf(query, customerIds),
+  const customersOf = (...codes: readonly SubjectIssueCode[]) =>
+    rows.flatMap(({ code, customerId }) => (codes.includes(code) ? (customerId ?? []) : []));
+  const [teams, events, states] = await Promise.all([
+    readNamedTeamsOf(query, [...new Set(customersOf(...SUBJECT_ISSUES))]),
     positions.length === 0 ? [] : readEventsAt(query, {}, positions, ALL),
-    readStates(query, of('paid-without-plan')),
-    readChargedSubscriptions(query, of('double-billed')),
+    readStates(query, customersOf('paid-without-plan', 'double-billed')),
   ]);
+  const parked = events.filter(({ outcome }) => outcome === 'parked');
   const naming = { teamKey: linkByMetadata ?? TEAM_KEY, keyMode };
-  const suggested = await readSuggestedTeams(
-    query,
-    events.filter(({ outcome }) => outcome === 'parked'),
-    naming,
-  );
+  const suggested = await readSuggestedTeams(query, parked, naming);
   const eventAt = (position: number | undefined): EventRow | null =>
     events.find((event) => event.position === position) ?? null;
+  const nameOf = (productId: string | null) => states.names.get(productId) ?? null;
 
   function evidenceOf({ code, customerId, evidence }: Row): unknown {
     switch (code) {
@@ -162,19 +169,24 @@ async function withEvidence(
       }
       case 'paid-without-plan': {
         const plan = selectedReport(states.of(customerId), 'best')?.plan;
-        const productId = plan?.providerProductId ?? null;
-        const planName = plan?.planName ?? states.names.get(productId) ?? null;
+        const planName = plan?.planName ?? nameOf(plan?.providerProductId ?? null);
         return { subscriptionId: plan?.providerSubscriptionId ?? null, planName };
       }
-      case 'double-billed':
-        return { subscriptions: charged.get(customerId ?? '') ?? [] };
+      case 'double-billed': {
+        const charged = chargedSubscriptions(states.of(customerId)).map(({ latest }) => {
+          const { plan, status } = latest.reported;
+          const planName = plan.planName ?? nameOf(plan.providerProductId);
+          return { ...plan, planName, status, sinceMs: latest.sinceSeconds * 1_000 };
+        });
+        return { subscriptions: charged.sort((a, b) => a.sinceMs - b.sinceMs) };
+      }
       default:
         return evidence;
     }
   }
 
   return rows.flatMap((row) => {
-    const { code, customerId, teamId, sinceMs, dismissalId } = row;
+    const { code, customerId, teamId, sinceMs } = row;
     const subject = parseSubject(row.subject);
     const evidence = evidenceOf(row);
     // An event that was deleted meanwhile.
@@ -182,10 +194,9 @@ async function withEvidence(
     const { severity, remedies } = ISSUES[code];
     const ofCustomer = teams.filter((team) => team.customerId === customerId);
     const team = ofCustomer.find(({ id }) => teamId === null || String(id) === teamId) ?? null;
-    // Since there are two.
-    const second = code === 'double-billed' ? charged.get(customerId ?? '')?.[1] : undefined;
-    const issue = { code, severity, remedies, subject, customerId, team, evidence, dismissalId };
-    return [{ ...issue, sinceMs: second?.sinceMs ?? sinceMs } as ListedIssue];
+    return [
+      { code, severity, remedies, subject, sinceMs, customerId, team, evidence } as OpenIssue,
+    ];
   });
 }
 
@@ -193,16 +204,16 @@ type IssueSearch = {
   /** The first issues, 50 by default. */
   first(limit?: number): Promise<FirstIssues>;
   /** All issues, for a file. */
-  all(): AsyncGenerator<ListedIssue>;
-  /** How many issues of each code are open, of all codes. */
+  all(): AsyncGenerator<OpenIssue>;
+  /** How many issues of each code there are, of all codes. */
   count(): Promise<IssueCounts>;
 };
 
 const READ_AT_ONCE = 200;
 
 /**
- * What is wrong with single teams, customers, subscriptions and events, each with its evidence and what can be
- * done about it: all of it, or what has this code. The most severe issues come first.
+ * What is wrong with single teams, customers and events, each with its evidence and what can be done about it: all of it, or
+ * what has this code. The most severe issues come first.
  *
  * @example
  * ```ts
@@ -228,7 +239,7 @@ export function findIssues(
     },
     async *all() {
       for (const one of codes) {
-        yield* rowsOf<ListedIssue, string>(async (after) => {
+        yield* rowsOf<OpenIssue, string>(async (after) => {
           const rows = await readRows(query, [one], { after: after ?? '', limit: READ_AT_ONCE });
           const found = await withEvidence(context, rows);
           const last = rows.length < READ_AT_ONCE ? undefined : rows.at(-1);
@@ -236,87 +247,65 @@ export function findIssues(
         });
       }
     },
-    count: async () => await countOpenIssues(query, await readFigures(query)),
+    count: () => countIssues(query),
   };
 }
 
-/** What the last comparison found about a team, if that still holds. */
-export async function readIssueOf(
+/** What is wrong with a team or its customer. */
+export type IssuesOfTeam = {
+  readonly open: readonly OpenIssue[];
+  /** The id of the action that has hidden something of it; `null`: none has. */
+  readonly dismissedBy: number | null;
+};
+
+export async function readIssuesOf(
   context: IssueContext,
   { id, customerId }: NamedTeam,
-): Promise<ComparisonIssue | null> {
-  const codes = ['out-of-sync', 'changed-by-hand', 'plan-refused', 'unknown-customer'] as const;
+): Promise<IssuesOfTeam> {
   const rows = await context.database.query<Row>({
     name: 'list_issues_of_team',
-    text: listOf(codes, 'customer_id = $1 and team_id = $2'),
+    text: listOf(SUBJECT_ISSUES, 'customer_id = $1 and coalesce(team_id, $2) = $2'),
     values: [customerId, String(id)],
   });
-  const [issue] = await withEvidence(context, rows);
-  return issue !== undefined && 'cause' in issue.evidence ? (issue as ComparisonIssue) : null;
+  const open = rows.filter(({ dismissedBy }) => dismissedBy === null);
+  const hidden = rows.find(({ subject, dismissedBy }) => dismissedBy && subject === `team:${id}`);
+  return { open: await withEvidence(context, open), dismissedBy: hidden?.dismissedBy ?? null };
 }
 
 /** Counting stops here. */
 const MAX_COUNTED = 1_000;
 
-const COUNTED = SUBJECT_ISSUES.filter((code) => code !== 'parked-events');
-
-/** `select (select count(*) from …) as "unknown-order", …` */
+/** As many more rows are read as can be dismissed, so that those never keep an open one from being counted. */
 const COUNT_ISSUES = (tables: ApplicationTables) => `
-      select ${COUNTED.map(
-        (code) => `(
-        select count(*)
-          from (
-        select from ${open(code, tables)}
-         limit ${MAX_COUNTED}
-               ) as counted
-             ) as "${code}"`,
-      ).join(',\n             ')}`;
-
-/** Counts the open issues of each code; those that the figures have are known. */
-export async function countOpenIssues(
-  query: Query,
-  { parkedCustomers, parkedEvents }: Pick<Figures, 'parkedCustomers' | 'parkedEvents'>,
-): Promise<IssueCounts> {
-  const counts = await onlyRow<Readonly<Record<SubjectIssueCode, number>>>(query, {
-    name: 'count_issues',
-    text: COUNT_ISSUES,
-  });
-  const parked = { count: parkedCustomers, isMore: parkedEvents >= MAX_COUNTED_PARKED };
-  const entries = COUNTED.map((code) => {
-    return [code, { count: counts[code], isMore: counts[code] >= MAX_COUNTED }] as const;
-  });
-  return { ...Object.fromEntries(entries), 'parked-events': parked } as IssueCounts;
-}
-
-/** SQL: when the newest event of a customer arrived that waits for a team. Older ones are no issue once it was dismissed. */
-const NEWEST_PARKED = `(
-                          select max(received_at)
-                            from instep.events as event
-                           where outcome = 'parked'
-                             and event.customer_id = customers.customer_id
-                        )`;
-
-/** How many subjects have an issue that operators have hidden: without one, nothing is wrong that nobody sees. */
-export async function countHidden(query: Query): Promise<number> {
-  const { hidden } = await onlyRow<{ hidden: number }>(query, {
-    name: 'count_hidden_issues',
-    text: (tables) => `
-      select count(*) as hidden
+      with dismissals as materialized (
+        select count(*) from instep.operator_actions where action = 'dismiss' and is_done
+      )
+      ${SUBJECT_ISSUES.map(
+        (code) => `
+      select '${code}' as code,
+             count(*) filter (where dismissed_by is null) as open,
+             count(dismissed_by) as hidden,
+             (extract(epoch from min(since) filter (where dismissed_by is null)) * 1000)::bigint as "sinceMs"
         from (
-               select subject
-                 from (${SUBJECT_ISSUES.map(
-                   (code) => `
-                 select subject
-                   from (${ISSUES[code].rows(tables)}) as issue
-                  where not ${isNotDismissed('issue.subject', 'issue.changed_at')}`,
-                 ).join(' union ')}
-                  union
-                 select 'customer:' || customer_id
-                   from instep.customers
-                  where waiting is not null
-                    and not ${isNotDismissed("'customer:' || customer_id", NEWEST_PARKED)}) as dismissed
-                limit ${MAX_COUNTED}
+               select since, ${DISMISSED_BY} as dismissed_by
+                 from (${ISSUES[code].rows(tables)}) as issue
+                limit (select ${MAX_COUNTED} + count from dismissals)
              ) as counted`,
+      ).join(' union all ')}`;
+
+type Counted = {
+  readonly code: SubjectIssueCode;
+  readonly open: number;
+  readonly hidden: number;
+  readonly sinceMs: number | null;
+};
+
+/** Counts the issues of each code. */
+export async function countIssues(query: Query): Promise<IssueCounts> {
+  const rows = await query<Counted>({ name: 'count_issues', text: COUNT_ISSUES });
+  const entries = rows.map(({ code, open, hidden, sinceMs }) => {
+    const count = Math.min(open, MAX_COUNTED);
+    return [code, { count, isMore: open >= MAX_COUNTED, hidden, sinceMs }] as const;
   });
-  return hidden;
+  return Object.fromEntries(entries) as IssueCounts;
 }

@@ -8,6 +8,7 @@ import {
   type Examined,
   idFrom,
   isAfter,
+  ProfileOff,
   type Query,
   readCustomerIdsOf,
   rowsOf,
@@ -15,7 +16,7 @@ import {
 import { HAS_ISSUE, TEAM_ISSUES, type TeamIssueCode } from '../issues/issues.ts';
 import { TEAM_STATUS } from '../issues/team-counts.ts';
 import { type PageEnds, type PageStart, readPage } from '../runtime/pages.ts';
-import { teamIdsOfEmail } from '../teams/members.ts';
+import { MembersUnknown, teamIdsOfEmail } from '../teams/members.ts';
 import {
   JOIN_LOST_PLAN,
   type NamedTeam,
@@ -23,25 +24,51 @@ import {
   namedTeam,
   readNamedTeam,
   readNamedTeamsOf,
+  readTeamsWithName,
   toNamedTeam,
 } from '../teams/named-teams.ts';
+import type { ActionResult } from './audit.ts';
 import type { OperateContext, PageRequest, Search } from './context.ts';
 
 /** A page of teams. Its ends are ids. */
-export type PageOfTeams = PageEnds<ApplicationId> & { readonly teams: readonly NamedTeam[] };
+export type PageOfTeams = PageEnds<ApplicationId> & {
+  readonly teams: readonly NamedTeam[];
+  /** Whether its text is the email address of a person of these teams. */
+  readonly isOfPerson: boolean;
+  /** Why nobody could be looked up by the email address that its text can be; `null`: it is none, or was looked up. */
+  readonly peopleUnknown: PeopleUnknown | null;
+};
+
+/** No table says which users belong to which teams, or the profile is off. */
+export type PeopleUnknown = 'MEMBERS_UNKNOWN' | 'PROFILE_OFF';
 
 type Request = Required<PageRequest<PageStart<ApplicationId>>> &
   Pick<OperateContext, 'clockMs'> & { readonly filter: TeamFilter };
 
 const LIMIT = 50;
 
+/** An id in an address of Stripe's dashboard. */
+const ID_IN_URL = /^https:\/\/dashboard\.stripe\.com\/\S*\b((?:cus|sub|evt)_\w+)/;
+
 /**
- * The teams that match a filter, in the order of their ids. Its text is also searched as an id, a customer or a
- * subscription: if a customer or a subscription has this id, its teams are found, and otherwise the team with this id
- * and those that match. A page of a large table takes several calls: it continues at `searchedTo`. All rows have no time limit.
+ * What an entered text searches for: an id can come from an address of Stripe's dashboard, or begin with `#`.
  *
- * @throws InstepError for an email address: `MEMBERS_UNKNOWN` if no table says which users belong to which teams, or
- * `PROFILE_OFF`
+ * @example
+ * ```ts
+ * console.log(searchedText('#2144')); // 2144
+ * ```
+ */
+export function searchedText(entered: string): string {
+  return ID_IN_URL.exec(entered)?.[1] ?? entered.replace(/^#(?=\w)/, '');
+}
+
+/**
+ * The teams that match a filter, in the order of their ids. Its text is also searched as the email address of a person, an id,
+ * a customer or a subscription: if a customer or a subscription has this id, its teams are found, and otherwise the team with
+ * this id and those that match. A page of a large table takes several calls: it continues at `searchedTo`. All rows have no
+ * time limit.
+ *
+ * @throws InstepError for `email`: `MEMBERS_UNKNOWN` if no table says which users belong to which teams, or `PROFILE_OFF`
  * @example
  * ```ts
  * const { teams, next } = await findTeams(context, { text: 'acme' }).page({ limit: 10 });
@@ -73,16 +100,38 @@ export function findTeams(
 const EXPORT_PAGE = 1_000;
 
 async function findPage(query: Query, request: Request): Promise<PageOfTeams> {
-  const { filter, start, limit } = request;
-  const { text, ...others } = filter;
+  const { text: entered, ...others } = request.filter;
+  const text = entered && searchedText(entered);
+  if (!text?.includes('@') || others.email !== undefined) {
+    return { ...(await findByText(query, request, text)), isOfPerson: false, peopleUnknown: null };
+  }
+  try {
+    const found = await search(query, { ...request, filter: { ...others, email: text } });
+    return { ...found, isOfPerson: true, peopleUnknown: null };
+  } catch (error) {
+    if (!(error instanceof MembersUnknown || error instanceof ProfileOff)) throw error;
+    const found = await findByText(query, request, text);
+    return { ...found, isOfPerson: false, peopleUnknown: error.code };
+  }
+}
+
+type FoundTeams = Pick<PageOfTeams, 'teams' | keyof PageEnds<ApplicationId>>;
+
+async function findByText(
+  query: Query,
+  { filter, ...request }: Request,
+  text: string | undefined,
+): Promise<FoundTeams> {
+  const { text: _, ...others } = filter;
+  const matching = () => search(query, { ...request, filter: { ...others, text } });
   const isTextOnly = Object.values(others).every((one) => one === undefined);
-  if (text === undefined || start !== null || !isTextOnly) return await search(query, request);
-  const { teams } = await findCustomers({ database: { query } }, text, limit);
+  if (text === undefined || request.start !== null || !isTextOnly) return await matching();
+  const { teams } = await findCustomers({ database: { query } }, text, request.limit);
   if (teams.length > 0) return { teams, next: null, previous: null, searchedTo: null };
   const byId = await readNamedTeam(query, text);
-  const byName = await search(query, request);
-  if (byId === null) return byName;
-  return { ...byName, teams: [byId, ...byName.teams.filter((team) => team.id !== byId.id)] };
+  const page = await matching();
+  if (byId === null) return page;
+  return { ...page, teams: [byId, ...page.teams.filter((team) => team.id !== byId.id)] };
 }
 
 /** Customers, and the teams that have one of them. */
@@ -125,7 +174,42 @@ export async function readTeam(
   return await readNamedTeam(query, id);
 }
 
-async function search(query: Query, { filter, ...request }: Request): Promise<PageOfTeams> {
+/** How many teams are offered for a text that is neither an id nor a name. */
+const MAX_CANDIDATES = 5;
+
+/**
+ * The team with this id, the only one with exactly this name, or the only one of the person with this email address. For
+ * any other text, the teams that it can mean.
+ *
+ * @example
+ * ```ts
+ * const team = await teamNamed(context, '#2144');
+ * console.log('code' in team ? team.code : team.name); // no-such-team
+ * ```
+ */
+export async function teamNamed(
+  context: OperateContext,
+  entered: string,
+): Promise<NamedTeam | Extract<ActionResult, { code: 'no-such-team' | 'several-teams' }>> {
+  const { query } = context.database;
+  const text = searchedText(entered);
+  if (text === '') return { code: 'no-such-team', text };
+  const byId = await readNamedTeam(query, text);
+  if (byId !== null) return byId;
+  const named = await readTeamsWithName(query, text, MAX_CANDIDATES);
+  const page = await findTeams(context, { text }).page({ limit: MAX_CANDIDATES });
+  const isExact = named.length > 0 || page.isOfPerson;
+  const found = named.length > 0 ? named : page.teams;
+  const [team, ...others] = found;
+  if (team === undefined) return { code: 'no-such-team', text };
+  if (isExact && others.length === 0) return team;
+  const candidates = found.map(({ id, name, plan }) => {
+    return { id, name, planName: plan.planName ?? null };
+  });
+  return { code: 'several-teams', text, candidates };
+}
+
+async function search(query: Query, { filter, ...request }: Request): Promise<FoundTeams> {
   const { found, ...ends } = await readPage<NamedTeam, ApplicationId>({
     ...request,
     keyOf: ({ id }) => id,
@@ -136,7 +220,10 @@ async function search(query: Query, { filter, ...request }: Request): Promise<Pa
 
 /** A team must match every given member. */
 export type TeamFilter = {
-  /** A part of the name, in upper or lower case, or the beginning of a customer's, a subscription's or the team's UUID. */
+  /**
+   * A part of the name, in upper or lower case, the beginning of a customer's, a subscription's or the team's UUID, or a
+   * person's whole email address.
+   */
   readonly text?: string | undefined;
   readonly status?: string | undefined;
   /** The name of a plan that the team has or had, or the id of its product. */

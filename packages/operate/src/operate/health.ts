@@ -10,7 +10,7 @@ import { byUrgency, ISSUES, SUBJECT_ISSUES, serviceIssues } from '../issues/issu
 import { readRefusals } from '../issues/refusals.ts';
 import { countTeams, type TeamCounts } from '../issues/team-counts.ts';
 import type { Check, OperateContext, OtherFeatures } from './context.ts';
-import { countHidden, countOpenIssues } from './find-issues.ts';
+import { countIssues } from './find-issues.ts';
 
 /** The state of everything that Instep keeps in sync. Times are in milliseconds since 1970. */
 export type HealthReport = {
@@ -18,7 +18,7 @@ export type HealthReport = {
   readonly verdict: Verdict;
   /** What needs attention, the most pressing first. None is no proof: see `verdict`. */
   readonly issues: readonly Issue[];
-  /** What has an issue that operators have dismissed. */
+  /** The issues that operators have dismissed. */
   readonly hidden: number;
   /** How far teams are compared with Stripe. */
   readonly compared: Compared;
@@ -68,6 +68,7 @@ export async function reportHealth(
     failedJobs,
     refusals,
     consumers,
+    counts,
   ] = await Promise.all([
     readFigures(query),
     readLastOrigins(query),
@@ -78,8 +79,8 @@ export async function reportHealth(
     readFailedJobs(query),
     readRefusals(query),
     otherFeatures.readConsumers(query),
+    countIssues(query),
   ]);
-  const [counts, hidden] = await Promise.all([countOpenIssues(query, figures), countHidden(query)]);
   const reconciled = readProgress(reconcile?.progress);
   const completed = reconciled?.completed ?? null;
   const compared: Compared = {
@@ -91,8 +92,9 @@ export async function reportHealth(
   const found = { figures, otherPolicy, origins, compared, failedJobs, refusals, consumers };
   const issues = [
     ...serviceIssues({ ...known, ...found }, nowMs),
-    ...subjectIssues(counts, figures, nowMs),
+    ...subjectIssues(counts, nowMs),
   ].sort(byUrgency);
+  const hidden = Object.values(counts).reduce((sum, { hidden }) => sum + hidden, 0);
   const verdict = verdictOf(issues, found);
   return { verdict, issues, hidden, compared, teams, figures, reconciled };
 }
@@ -100,17 +102,15 @@ export async function reportHealth(
 /** An event often arrives before its team is linked, so it can be parked for this long. */
 const PARKED_LONG_MS = 10 * 60_000;
 
-function subjectIssues(counts: IssueCounts, figures: Figures, nowMs: number): Issue[] {
-  const { parkedEvents: events, parkedSinceMs: sinceMs } = figures;
+function subjectIssues(counts: IssueCounts, nowMs: number): Issue[] {
   return SUBJECT_ISSUES.flatMap((code): Issue[] => {
     const { severity, concerns, remedies } = ISSUES[code];
-    const issue = { severity, concerns, remedies, ...counts[code] };
-    if (issue.count === 0) return [];
+    const { count, isMore, sinceMs } = counts[code];
+    const issue = { severity, concerns, remedies, count, isMore };
+    if (count === 0) return [];
     if (code !== 'parked-events') return [{ ...issue, code, evidence: {} }];
     const isYoung = sinceMs !== null && nowMs - sinceMs < PARKED_LONG_MS;
-    return [
-      { ...issue, code, severity: isYoung ? 'notice' : severity, evidence: { events, sinceMs } },
-    ];
+    return [{ ...issue, code, severity: isYoung ? 'notice' : severity, evidence: { sinceMs } }];
   });
 }
 

@@ -112,7 +112,7 @@ export type Performed = {
  * const subject = { kind: 'customer', id: 'cus_123' } as const;
  * const { results } = await perform(context, operator, [
  *   { action: 'link', subject, linkTo: '9', expectedCustomerId: null },
- *   { action: 'dismiss', subject, expectedDismissalId: null },
+ *   { action: 'dismiss', subject },
  * ]);
  * console.log(results.map(({ result }) => result.code).join()); // no-such-team,dismissed
  * await context.close();

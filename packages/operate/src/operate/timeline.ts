@@ -1,33 +1,23 @@
 // All that happened to a team, page by page: one select over the log, the outbox and the audit. Only the outbox says what
 // changed the plan. `readTimeline` is for the older pages of the console; explain.ts reads the newest one.
 
-import { type EventRow, readEvents } from 'instep-engine/log';
+import { type EventRow, parseLogged, readEvents } from 'instep-engine/log';
 import {
   type ApplicationId,
   type ApplicationTables,
   PLAN_CHANGE_COLUMNS,
   type PlanChange,
   type Query,
-  readProductNames,
 } from 'instep-engine/postgres';
 import { readPrunedBefore } from 'instep-engine/repair';
-import type { EventSubscription, PlanSelection } from 'instep-engine/rule';
-import {
-  type Explanation,
-  explainLog,
-  type ParsedLoggedEvent,
-  type PlanStep,
-  parseLog,
-} from '../event-log/explain.ts';
+import type { EventSubscription, PlanInRow, PlanSelection } from 'instep-engine/rule';
+import { explainLog, type Reason } from '../event-log/reasons.ts';
 import { type NamedTeam, readNamedTeam } from '../teams/named-teams.ts';
 import type { OperateContext } from './context.ts';
 import { type RecordedAction, readActionsWithIds } from './find-actions.ts';
 
-/** An event of a customer's history: what it said, how it was decided, and why. */
-export type HistoryEntry = Explanation & {
-  readonly event: EventRow;
-  readonly subscription: EventSubscription;
-};
+/** A team's plan before and after something; `null` where it is not known. */
+export type PlanStep = { readonly before: PlanInRow | null; readonly after: PlanInRow | null };
 
 /** Something that happened to a team. */
 export type TimelineItem = {
@@ -35,8 +25,13 @@ export type TimelineItem = {
   readonly atMs: number;
   /** The team's plan before and after it; `null`: it changed none, or the change was pruned. */
   readonly plans: PlanStep | null;
-} & (
-  | ({ readonly kind: 'event' } & HistoryEntry)
+} /** What an event of its customer said, and why it was decided like that. */ & (
+  | {
+      readonly kind: 'event';
+      readonly event: EventRow;
+      readonly subscription: EventSubscription;
+      readonly reasons: readonly Reason[];
+    }
   /** A change of the plan that no other item of the timeline made. */
   | { readonly kind: 'change'; readonly change: PlanChange }
   | { readonly kind: 'action'; readonly action: RecordedAction }
@@ -91,11 +86,6 @@ const READ_TIMELINE = `
           from instep.operator_actions
          where linked_team_id = $1
             or subject in ('team:' || $1, 'customer:' || $2)
-            or subject = any (array(
-                 select 'subscription:' || unnest(subscription_ids)
-                   from instep.customers
-                  where customer_id = $2
-               ))
             or subject = any (array(
                  select 'event:' || position
                    from instep.events
@@ -177,14 +167,15 @@ export async function readTimelineOf(
   });
   const page = rows.slice(0, limit);
   const idsOf = (kind: Row['kind']) => page.flatMap((row) => (row.kind === kind ? row.id : []));
-  const [actions, changes, { explained, prunedBeforeMs }] = await Promise.all([
+  const positions = idsOf('event');
+  const range = { planSelection, teams: [team], positions };
+  const changeIds = page.flatMap(({ changeId }) => changeId ?? []);
+  const [actions, changes, { log, prunedBeforeMs, explain }] = await Promise.all([
     readActionsWithIds(query, idsOf('action')),
-    readChanges(
-      query,
-      page.flatMap(({ changeId }) => changeId ?? []),
-    ),
-    explainEvents(query, team, { planSelection, positions: idsOf('event') }),
+    readChanges(query, changeIds),
+    readHistory(query, positions.length === 0 ? null : team.customerId, range),
   ]);
+  const events = new Map(log.map((event) => [event.position, event]));
 
   function itemOf({ kind, id, changeId, atMicroseconds }: Row): TimelineItem[] {
     const atMs = Math.floor(atMicroseconds / 1_000);
@@ -192,8 +183,10 @@ export async function readTimelineOf(
     const plans = change && { before: change.before, after: change.after };
     switch (kind) {
       case 'event': {
-        const entry = explained.get(id);
-        return entry === undefined ? [] : [{ ...entry, kind, atMs, plans }];
+        const event = events.get(id);
+        const subscription = event && parseLogged(event)?.subscription;
+        if (event === undefined || subscription === undefined) return [];
+        return [{ kind, atMs, plans, event, subscription, reasons: explain(event) }];
       }
       case 'change':
         return change === null ? [] : [{ kind, atMs, plans, change }];
@@ -245,44 +238,31 @@ async function readChanges(
 }
 
 /**
- * The number of events around an explained one from which its decision is recomputed. In a longer history the
+ * The number of events before an explained one from which its decision is recomputed. In a longer history the
  * reason for an event can be unknown.
  */
-export const EVENTS_AROUND = 250;
+const EVENTS_BEFORE = 250;
 
-type EventsRequest = {
+type HistoryRange = {
   readonly planSelection: PlanSelection;
+  /** The teams that have the customer. */
+  readonly teams: readonly NamedTeam[];
+  /** The events to explain, which follow each other. */
   readonly positions: readonly number[];
 };
 
-/** Explains events of a team's customer, which follow each other. */
-async function explainEvents(
+/** The events of a customer up to these, with their reasons. */
+export async function readHistory(
   query: Query,
-  team: NamedTeam,
-  { planSelection, positions }: EventsRequest,
+  customerId: string | null,
+  { planSelection, teams, positions }: HistoryRange,
 ) {
   const prunedBeforeMs = await readPrunedBefore(query);
-  const { customerId } = team;
-  const explained = new Map<number, HistoryEntry>();
-  if (customerId === null || positions.length === 0) return { explained, prunedBeforeMs };
   const range = { after: 0, upTo: Math.max(...positions) };
-  const newest = { order: 'newest first', limit: EVENTS_AROUND + positions.length } as const;
-  const log = parseLog((await readEvents(query, { customerId }, range, newest)).reverse());
-  const names = await readNames(query, log);
-  const explain = explainLog(log, { planSelection, teams: [team], names, prunedBeforeMs });
-  for (const { event, parsed } of log) {
-    if (!positions.includes(event.position)) continue;
-    const { subscription } = parsed;
-    explained.set(event.position, { event, subscription, ...explain(event) });
-  }
-  return { explained, prunedBeforeMs };
-}
-
-/** The names of the products of these events. */
-export async function readNames(
-  query: Query,
-  log: readonly ParsedLoggedEvent<EventRow>[],
-): Promise<Map<string, string>> {
-  const productIds = log.flatMap(({ parsed }) => parsed.subscription.productId ?? []);
-  return await readProductNames(query, [...new Set(productIds)]);
+  const newest = { order: 'newest first', limit: EVENTS_BEFORE + positions.length } as const;
+  const found = customerId === null ? [] : await readEvents(query, { customerId }, range, newest);
+  const log = found.reverse();
+  const teamIds = teams.map(({ id }) => id);
+  const explain = explainLog(log, { planSelection, teamIds, prunedBeforeMs });
+  return { log, prunedBeforeMs, explain };
 }
