@@ -1,8 +1,7 @@
 import { type ApplicationId, createLogger } from 'instep';
 import { describe, expect, test } from 'vitest';
 import { linksByMetadata } from '../support/internals/ingest.ts';
-import { addTeam, readTeam, readTeamsOf } from '../support/internals/rows.ts';
-import { counting } from '../support/postgres/observed-database.ts';
+import { addTeam, readTeam } from '../support/internals/rows.ts';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { openWholePipeline } from '../support/service/pipelines.ts';
@@ -63,13 +62,6 @@ describe.each(postgresServers)('with LINK_BY_METADATA on $name', (server) => {
       expect(await rowOf(teamId)).toEqual([null, null]);
     },
   );
-
-  test('without the setting, the event waits for a team', async () => {
-    const teamId = await newTeam();
-    const event = eventWith({ teamId: String(teamId) }, store.newCustomer());
-    expect(await openPipeline(null)([event])).toMatchObject([{ outcome: 'parked' }]);
-    expect(await rowOf(teamId)).toEqual([null, null]);
-  });
 
   test('a team that has another customer is never changed', async () => {
     const own = store.newCustomer();
@@ -152,29 +144,6 @@ describe.each(postgresServers)('with LINK_BY_METADATA on $name', (server) => {
     // Its customer was settled by the other instance.
     expect(results).toMatchObject([{ outcome: 'applied', teamIds: [teamId] }]);
     expect(await rowOf(teamId)).toEqual([customerId, 'trialing']);
-  });
-
-  test('batches of the same customers in opposite orders never deadlock', async () => {
-    const instances = [store.openAnother(), store.openAnother()].map(counting);
-    // Looks up the application's tables, which repeats the first statement of a pool.
-    await Promise.all(instances.map(({ database }) => readTeamsOf(database.query, [])));
-    for (let round = 0; round < 3; round += 1) {
-      const customers = Array.from({ length: 40 }, () => store.newCustomer());
-      const events = [];
-      for (const customerId of customers) {
-        events.push(eventWith({ teamId: String(await newTeam()) }, customerId));
-      }
-      const batches = [events, events.toReversed()];
-      await Promise.all(
-        instances.map(({ database }, index) =>
-          openPipeline('teamId', database)(batches[index] ?? []),
-        ),
-      );
-      const text = `select count(*) from teams
-                     where provider_customer_id = any ($1) and subscription_status = 'active'`;
-      expect(await store.database.query(text, [customers])).toEqual([{ count: events.length }]);
-    }
-    expect(instances.map(({ counts }) => counts.conflicts)).toEqual([0, 0]);
   });
 
   test.each(['first', 'last'])(

@@ -76,55 +76,6 @@ test('a team whose trigger waits delays no other team, and again not when its ev
   expect(await pipeline.ingest(again)).toMatchObject([{ outcome: 'applied' }]);
 });
 
-test('several teams whose triggers wait delay the others in their batch no longer than one', async () => {
-  const { query } = store.database;
-  const slow = await Promise.all(Array.from({ length: 8 }, () => store.addTeam()));
-  const others = await Promise.all(Array.from({ length: 24 }, () => store.addTeam()));
-  await query(`
-    create function wait_for_several() returns trigger language plpgsql as
-    $$begin if new.provider_customer_id = any ('{${slow.map(({ customerId }) => customerId)}}')
-      then perform pg_sleep(5); end if; return new; end$$;
-    create trigger wait before update on teams for each row execute function wait_for_several()`);
-  const pipeline = openPipeline({ timeoutMs: 4_000 });
-  const mixed = others.flatMap((other, index) => [...slow.slice(index, index + 1), other]);
-  const [first] = await Promise.allSettled([
-    // Arrives alone, so that the others form one batch behind it.
-    pipeline.ingest([receivedEvent({ customerId: 'cus_first' })]),
-    ...mixed.map(({ customerId }) => pipeline.ingest([receivedEvent({ customerId })])),
-  ]);
-  expect(first).toMatchObject({ status: 'fulfilled' });
-  for (const { teamId } of others) {
-    expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
-  }
-  await query('drop trigger wait on teams');
-});
-
-test('a team whose trigger waited once is not behind those whose triggers always wait', async () => {
-  const { query } = store.database;
-  const [once, ...always] = await Promise.all(Array.from({ length: 4 }, () => store.addTeam()));
-  if (once === undefined) throw new RangeError('no teams');
-  await query(`
-    create table waiting (customer_id text);
-    insert into waiting select unnest('{${[once, ...always].map(({ customerId }) => customerId)}}'::text[]);
-    create function wait_as_listed() returns trigger language plpgsql as
-    $$begin if exists (select from waiting where customer_id = new.provider_customer_id)
-      then perform pg_sleep(1); end if; return new; end$$;
-    create trigger wait before update on teams for each row execute function wait_as_listed()`);
-  const pipeline = openPipeline({ timeoutMs: 3_000 });
-  let products = 0;
-  const ingest = ({ customerId }: { customerId: string }) => {
-    products += 1;
-    return pipeline.ingest([receivedEvent({ customerId, productId: `prod_${products}` })]);
-  };
-  for (const team of [once, ...always]) await ingest(team);
-  await query('delete from waiting where customer_id = $1', [once.customerId]);
-  // Stripe sends them again at the same moment.
-  const waiting = always.map(ingest);
-  const [applied] = await Promise.allSettled([ingest(once), ...waiting]);
-  await query('drop trigger wait on teams');
-  expect(applied).toMatchObject({ status: 'fulfilled' });
-});
-
 test('drops events whose requests have given up', async () => {
   const { database, counts } = counting(store.database);
   const pipeline = openWholePipeline(database, { timeoutMs: 150 });

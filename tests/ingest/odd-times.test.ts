@@ -57,15 +57,6 @@ describe('events with and without a time in one second', () => {
   const dated = (customerId: string, status: string, createdSeconds = SECOND) =>
     receivedEvent({ customerId, status, createdSeconds });
 
-  test('a status that began beside an undated event of another one began where the rebuild says', async () => {
-    const ingest = openPipeline(store.database);
-    const { teamId, customerId } = await store.addTeam();
-    await ingest([undated(customerId, 'unpaid', SECOND)]);
-    await ingest([dated(customerId, 'active')]);
-    await ingest([dated(customerId, 'active', SECOND + 10)]);
-    expect(await rebuilt(teamId)).toEqual([]);
-  });
-
   test.each([
     ['active', 'trialing'],
     ['trialing', 'active'],
@@ -108,20 +99,6 @@ describe('events with and without a time in one second', () => {
       expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
       expect(await rebuilt(teamId)).toEqual([]);
     }
-  });
-
-  test('a parked event with the same content as the last event changes nothing', async () => {
-    const ingest = openPipeline(store.database);
-    const customerId = store.newCustomer();
-    await ingest([dated(customerId, 'active')]);
-    const teamId = await addTeam(store.database.query, { name: 'Late', customerId });
-    const type = 'customer.subscription.deleted';
-    const createdSeconds = SECOND;
-    await ingest([receivedEvent({ customerId, status: 'canceled', type, createdSeconds })]);
-    await ingest([undated(customerId, 'active', SECOND)]);
-    await openSettleJobs(store.database).parkedEvents(new AbortController().signal);
-    expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
-    expect(await rebuilt(teamId)).toEqual([]);
   });
 
   test('a parked event counts as of its first arrival when Stripe sends it again', async () => {

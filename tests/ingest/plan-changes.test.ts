@@ -44,29 +44,6 @@ async function applyNames(database: Database): Promise<void> {
 describe.each(postgresServers)('the history of plans on $name', (server) => {
   const store = useDatabase(server);
 
-  test('has a row for every event that changes a plan, and none for any other event', async () => {
-    const { query } = store.database;
-    const ingest = openPipeline(store.database, async () => 'Pro');
-    const { teamId, customerId } = await store.addTeam();
-    const fields = { customerId, productId: 'prod_pro' };
-    const bought = receivedEvent({ ...fields, eventId: 'evt_1', createdSeconds: 1_000 });
-    await ingest([bought]);
-    const renewed = receivedEvent({ ...fields, eventId: 'evt_2', createdSeconds: 2_000 });
-    const late = { ...fields, eventId: 'evt_0', createdSeconds: 500, status: 'canceled' } as const;
-    const due = { ...fields, eventId: 'evt_3', createdSeconds: 3_000, status: 'past_due' } as const;
-    await ingest([bought, renewed, receivedEvent(late), receivedEvent(due)]);
-    await ingest([
-      receivedEvent({ ...fields, eventId: 'evt_4', createdSeconds: 4_000, status: 'canceled' }),
-    ]);
-    const pro = ['active', 'Pro', 'prod_pro', 'sub_1'];
-    const canceled = ['canceled', null, null, null];
-    const ofEvent = { cause: 'event', customer_id: customerId, operator: null };
-    expect(await rowsOf(query, teamId)).toEqual([
-      { ...ofEvent, event_id: 'evt_1', created: 1_000, before: NONE, after: pro },
-      { ...ofEvent, event_id: 'evt_4', created: 4_000, before: pro, after: canceled },
-    ]);
-  });
-
   test('has the row as the triggers of the application leave it', async () => {
     const { query } = store.database;
     const { teamId, customerId } = await store.addTeam();
@@ -79,19 +56,6 @@ describe.each(postgresServers)('the history of plans on $name', (server) => {
     await query('drop function shorten cascade');
     const [row] = await rowsOf(query, teamId);
     expect(row?.after[1]).toBe('Bu');
-  });
-
-  test('has no row of a transaction that was rolled back', async () => {
-    const { query } = store.database;
-    const { teamId, customerId } = await store.addTeam();
-    await query("alter table teams add constraint refuse check (plan_name <> 'Refused') not valid");
-    const ingest = openPipeline(store.database, async () => 'Refused');
-    await ingest([receivedEvent({ customerId, productId: 'prod_refused' })]);
-    await query('alter table teams drop constraint refuse');
-    // Without the name that was refused.
-    expect(await rowsOf(query, teamId)).toMatchObject([
-      { after: ['active', null, 'prod_refused', 'sub_1'] },
-    ]);
   });
 
   test('has the changes of a view', async () => {
@@ -116,18 +80,6 @@ describe.each(postgresServers)('the history of plans on $name', (server) => {
       { cause: 'name', before: unnamed, after: named },
       { cause: 'link', customer_id: customerId, before: named, after: NONE },
     ]);
-  });
-
-  test('has the names that arrive later, and the plans of teams that are linked later', async () => {
-    const { query } = store.database;
-    const ingest = openPipeline(store.database);
-    const { teamId, customerId } = await store.addTeam();
-    await ingest([receivedEvent({ customerId, productId: 'prod_late' })]);
-    await writeProductName(query, 'prod_late', 'Late');
-    await applyNames(store.database);
-    const [, named] = await rowsOf(query, teamId);
-    expect(named).toMatchObject({ cause: 'name', customer_id: customerId });
-    expect([named?.before[1], named?.after[1]]).toEqual([null, 'Late']);
   });
 });
 
@@ -195,13 +147,5 @@ describe('what operators and maintenance change', async () => {
     });
     expect(repair).toMatchObject({ cause: 'repair', before: byHand?.after, possibleSince: null });
     expect(await causes(teamId)).toHaveLength(3);
-  });
-
-  test('names a rebuild', async () => {
-    const teamId = await account.addTeam('cus_2');
-    await account.ingest([receivedEvent({ customerId: 'cus_2', productId: 'prod_pro' })]);
-    await query(`update teams set plan_name = 'Old' where id = $1`, [teamId]);
-    await performOne(context, operator, { action: 'rebuild', teamId });
-    expect((await causes(teamId)).at(-1)).toEqual(['rebuild', 'user:7']);
   });
 });

@@ -23,26 +23,6 @@ describe.each(postgresServers)('$name', (server) => {
   const openIssues = async () =>
     (await findIssues({ database: store.database, keyMode: null }, 'plan-refused').first()).issues;
 
-  test('leaves out a name that does not fit, and writes everything else', async () => {
-    await store.database.query('alter table teams alter column plan_name type varchar(5)');
-    const ingest = openPipeline(store.database);
-    const teams = await Promise.all([store.addTeam(), store.addTeam(), store.addTeam()]);
-    const names = ['Short', 'Professional', 'Basic'];
-    const events = teams.map(({ customerId }, index) => namedEvent(customerId, `${names[index]}`));
-    // They arrive during another batch, so they form one batch.
-    const [, ...results] = await ingest([receivedEvent({ customerId: 'cus_nobody' }), ...events]);
-    expect(results).toMatchObject(teams.map(() => ({ outcome: 'applied' })));
-
-    const plans = await Promise.all(teams.map(({ teamId }) => store.planOf(teamId)));
-    const plan = { providerProductId: 'prod_1', subscriptionStatus: 'active' };
-    expect(plans).toMatchObject([
-      { ...plan, planName: 'Short' },
-      { ...plan, planName: null },
-      { ...plan, planName: 'Basic' },
-    ]);
-    await store.database.query('alter table teams alter column plan_name type text');
-  });
-
   /** A trigger that refuses the team of `cus_bad` with any SQLSTATE. */
   const raising = (state: string) => [
     `create or replace function object() returns trigger language plpgsql as

@@ -9,7 +9,7 @@ import { NO_PLAN } from '../support/service/contract-service.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { openPipeline, openWholePipeline } from '../support/service/pipelines.ts';
 import { openSettleJobs } from '../support/service/settle-jobs.ts';
-import { eventBody, received, receivedEvent } from '../support/stripe/events.ts';
+import { receivedEvent } from '../support/stripe/events.ts';
 
 const store = useDatabase(embeddedServer);
 const run = (text: string, values: readonly unknown[] = []) => store.database.query(text, values);
@@ -141,34 +141,6 @@ test('a refused plan rests after the first attempt', async () => {
   expect(attempts).toEqual([customerId]);
   await run('alter table teams drop constraint objection');
   expect(await fillDueTeams()).toEqual([refusedId]);
-});
-
-test('an empty team gets its plan without the name if the name does not fit', async () => {
-  const { ingest, teamId, customerId } = await teamWithPlan();
-  const event = JSON.parse(eventBody({ customerId, createdSeconds: 3_000 }));
-  event.data.object.items.data[0].plan.product = { id: 'prod_1', name: 'Professional' };
-  await ingest([received(JSON.stringify(event))]);
-  await run('delete from teams where id = $1', [teamId]);
-  await run('alter table teams alter column plan_name type varchar(5)');
-  const emptyId = await addEmptyTeam(customerId);
-  expect(await fillDueTeams()).toEqual([emptyId]);
-  expect(await store.planOf(emptyId)).toMatchObject({ ...ACTIVE, planName: null });
-  await run('alter table teams alter column plan_name type text');
-});
-
-test('a team whose customer has no known subscription stays empty', async () => {
-  const { ingest } = await teamWithPlan();
-  const { teamId, customerId } = await store.addTeam();
-  await ingest([receivedEvent({ customerId, status: 'past_due' })]);
-  expect(await fillDueTeams()).toEqual([]);
-  expect(await store.planOf(teamId)).toEqual(NO_PLAN);
-});
-
-test('a delivery leaves a row with any plan column as the application wrote it', async () => {
-  const { ingest, teamId, newest } = await teamWithPlan();
-  await run("update teams set subscription_status = 'trialing' where id = $1", [teamId]);
-  await ingest([newest]);
-  expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus: 'trialing' });
 });
 
 test('the product of a plan without a name is looked up later', async () => {

@@ -53,19 +53,3 @@ test.concurrent('an event that needs no name does not wait for one that does', a
   await waiting;
   expect(order).toEqual(['nameless', 'named']);
 });
-
-test.concurrent('events wait for their names at the same time', async () => {
-  let open = 0;
-  let mostOpen = 0;
-  const { retrieve } = await apis.startWith((_, response) => {
-    open += 1;
-    mostOpen = Math.max(mostOpen, open);
-    response.on('close', () => {
-      open -= 1;
-    });
-  });
-  const ingest = openPipeline(store.database, retrieve);
-  const products = Array.from({ length: 30 }, (_, index) => `prod_slow_${index % 15}`);
-  await Promise.all(products.map((product) => applyWithoutName(ingest, product)));
-  expect(mostOpen).toBe(15);
-});

@@ -68,19 +68,3 @@ test('a snapshot decides nothing once the order is known', async () => {
   expect(later).toMatchObject({ outcome: 'stale' });
   expect(await status()).toBe('canceled');
 });
-
-test('a snapshot without an effect leaves the last of the events that lead to it', async () => {
-  const { teamId, customerId } = await store.addTeam();
-  const ingest = openPipeline(store.database);
-  const change = (from: string, to: string, createdSeconds = SECOND) =>
-    receivedEvent({ customerId, status: to, createdSeconds, previousAttributes: { status: from } });
-  const events = [change('unpaid', 'active'), change('active', 'unpaid')];
-  for (const event of events) await ingest([event]);
-  await ingest([snapshotOf(customerId, 'past_due', events)]);
-  expect(await hasUnknownOrder(store.database.query, customerId)).toBe(false);
-  // Nothing shows which of the two came last: one that grants a plan takes precedence.
-  expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
-  await ingest([change('active', 'past_due', SECOND + 1)]);
-  expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
-  expect(await findDifferences(store.database, teamId)).toEqual([]);
-});

@@ -61,13 +61,4 @@ describe.each(postgresServers)('$name', (server) => {
       expect(rows).toEqual(isFollowed ? [] : [{ deliveries: 2 }]);
     },
   );
-
-  test('two instances with the same customers in opposite orders apply each event once', async () => {
-    const pipelines = openTwo();
-    const teams = await Promise.all(Array.from({ length: 40 }, () => store.addTeam()));
-    const events = teams.map(({ customerId }) => receivedEvent({ customerId }));
-    const results = await Promise.all([pipelines[0](events), pipelines[1](events.toReversed())]);
-    expect(count(results.flat(), 'applied')).toBe(events.length);
-    expect(count(results.flat(), 'duplicate')).toBe(events.length);
-  });
 });

@@ -1,8 +1,6 @@
 import fc from 'fast-check';
 import {
   accessFacts,
-  ambiguousReport,
-  type CustomerState,
   fold,
   foldAll,
   KnownEvents,
@@ -16,7 +14,6 @@ import {
 } from 'instep-engine/rule';
 import { describe, expect, test } from 'vitest';
 import { eventOf } from '../support/events.ts';
-import { permutations } from '../support/permutations.ts';
 
 const statuses = ['active', 'trialing', 'canceled', 'unpaid', 'past_due', 'incomplete', 'paused'];
 
@@ -35,8 +32,6 @@ const anyEvent = fc
   .map((reported) => eventOf(reported));
 
 const anyEvents = fc.array(anyEvent, { maxLength: 14 });
-
-const isAmbiguous = (state: CustomerState) => ambiguousReport(state) !== null;
 
 describe.each(['newest', 'best'] as const)('%s', (planSelection) => {
   test('a duplicate changes nothing, whenever it comes', () => {
@@ -82,31 +77,6 @@ describe.each(['newest', 'best'] as const)('%s', (planSelection) => {
       }),
     );
   });
-});
-
-test('in one second, the replaced values show the order, in any order of arrival', () => {
-  const trial = eventOf({ status: 'trialing', previousAttributes: { status: 'incomplete' } });
-  const paid = eventOf({ status: 'active', previousAttributes: { status: 'trialing' } });
-  const end = eventOf({ status: 'unpaid', previousAttributes: { status: 'active' } });
-  for (const arrived of permutations([trial, paid, end])) {
-    const state = foldAll(arrived, 'newest');
-    expect(isAmbiguous(state)).toBe(false);
-    expect(teamPlan(state, 'newest', new Map())?.subscriptionStatus).toBe('unpaid');
-  }
-});
-
-test('a cycle in one second is ambiguous until a snapshot that had seen its events', () => {
-  const end = eventOf({ status: 'unpaid', previousAttributes: { status: 'active' } });
-  const paid = eventOf({ status: 'active', previousAttributes: { status: 'unpaid' } });
-  const arrived = [paid, end];
-  const state = foldAll(arrived, 'newest');
-  expect(isAmbiguous(state)).toBe(true);
-  const seenKeys = new Set(arrived.map(({ key }) => key));
-  const snapshot = { ...eventOf({ status: 'active' }), isSnapshot: true, seenKeys };
-  const after = fold(state, snapshot, new KnownEvents(arrived), 'newest');
-  expect(isAmbiguous(after.state)).toBe(false);
-  expect(after.outcome).toBe('applied');
-  expect(teamPlan(after.state, 'newest', new Map())?.subscriptionStatus).toBe('active');
 });
 
 test('the same event in another API version, or with its members in another order, is a duplicate', () => {

@@ -1,12 +1,5 @@
 import fc from 'fast-check';
-import {
-  foldAll,
-  NO_PLAN,
-  NO_STATE,
-  planWriterOf,
-  selectedReport,
-  teamPlan,
-} from 'instep-engine/rule';
+import { foldAll, NO_STATE, selectedReport, teamPlan } from 'instep-engine/rule';
 import { describe, expect, test } from 'vitest';
 import { eventOf } from '../support/events.ts';
 import { permutations } from '../support/permutations.ts';
@@ -83,70 +76,4 @@ test('best: the newer one of two equally live subscriptions counts', () => {
   const older = { subscriptionId: 'sub_2', createdSeconds: 10 };
   const newer = { subscriptionId: 'sub_1', createdSeconds: 11 };
   for (const order of permutations([older, newer])) expect(selected(order, 'best')).toBe('sub_1');
-});
-
-describe('the name of the plan', () => {
-  const names = new Map([['prod_1', 'Gold']]);
-  const nameOf = (report: Report) => teamPlan(stateOf([report]), 'newest', names)?.planName;
-
-  test("is the event's own", () => {
-    expect(nameOf({ planName: 'Pro' })).toBe('Pro');
-  });
-
-  test("is the product's when the event has none", () => {
-    expect(nameOf({ planName: null })).toBe('Gold');
-  });
-
-  test('is missing when neither the event nor its product has one', () => {
-    expect(nameOf({ planName: null, productId: 'prod_2' })).toBeNull();
-    expect(nameOf({ planName: null, productId: null })).toBeNull();
-  });
-
-  test('is cleared with the plan', () => {
-    expect(nameOf({ planName: null, status: 'canceled' })).toBeNull();
-  });
-});
-
-describe('a plan without a subscription', () => {
-  const gift = { ...NO_PLAN, planName: 'Partner', subscriptionStatus: 'active' };
-  const [live, ended] = [{ status: 'active' }, { status: 'canceled' }];
-  const other = { subscriptionId: 'sub_2', createdSeconds: 0 };
-
-  test.each<[string, Report[]]>([
-    ['no subscription', []],
-    ['an ended one', [ended]],
-  ])("is the app's own beside %s", (_, reports) => {
-    const state = stateOf(reports);
-    expect(planWriterOf(gift, state)).toBe('app');
-    expect(planWriterOf({ ...NO_PLAN, subscriptionStatus: 'active' }, state)).toBe('app');
-    expect(planWriterOf({ ...gift, subscriptionStatus: null }, state)).toBe('app');
-  });
-
-  test.each<[string, Report[]]>([
-    ['a live one', [live]],
-    ['a live one that does not decide', [ended, other]],
-  ])('was written by hand beside %s', (_, reports) => {
-    expect(planWriterOf(gift, stateOf(reports))).toBe('by hand');
-  });
-
-  test("is Instep's own if the event named no subscription, or cleared the plan", () => {
-    const state = stateOf([{ subscriptionId: null }]);
-    const plan = teamPlan(state, 'newest', new Map()) ?? NO_PLAN;
-    expect(plan.providerSubscriptionId).toBeNull();
-    expect(planWriterOf(plan, state)).toBe('instep');
-    const cleared = { ...NO_PLAN, subscriptionStatus: 'canceled' };
-    expect(planWriterOf(cleared, stateOf([ended]))).toBe('instep');
-  });
-});
-
-test.each<[string, object, ReturnType<typeof planWriterOf>]>([
-  ['the plan of the deciding subscription', {}, 'instep'],
-  ['the same plan under another name', { planName: 'Former name' }, 'instep'],
-  ["the same plan without the columns that the app doesn't have", { quantity: null }, 'instep'],
-  ['another product', { providerProductId: 'prod_2' }, 'by hand'],
-  ['a subscription without events', { providerSubscriptionId: 'sub_new' }, 'unknown subscription'],
-])('the writer of %s: %#', (_, changed, writer) => {
-  const state = stateOf([{ object: { quantity: 3 } }]);
-  const plan = teamPlan(state, 'newest', new Map()) ?? NO_PLAN;
-  expect(planWriterOf({ ...plan, ...changed }, state)).toBe(writer);
 });

@@ -1,9 +1,11 @@
 import {
   type CustomerState,
   foldAll,
+  NO_PLAN,
   NO_STATE,
   type PlanInRow,
   planWriterOf,
+  teamPlan,
 } from 'instep-engine/rule';
 import { expect, test } from 'vitest';
 import { eventOf } from '../support/events.ts';
@@ -14,12 +16,21 @@ const ended = eventOf({ createdSeconds: 2, status: 'canceled' });
 const ACTIVE = foldAll([active], 'newest');
 const ENDED = foldAll([active, ended], 'newest');
 
+const NAMELESS = foldAll([eventOf({ subscriptionId: null })], 'newest');
+const NAMELESS_PLAN = teamPlan(NAMELESS, 'newest', new Map()) ?? NO_PLAN;
+const PAID = teamPlan(ACTIVE, 'newest', new Map()) ?? NO_PLAN;
+
 const GIFT = { planName: 'Gift', subscriptionStatus: 'active' };
 
 test.each<[string, PlanInRow, CustomerState, string]>([
   ['without a subscription, of a customer who never had one', GIFT, NO_STATE, 'app'],
   ['without a column for the subscription, of one whose has ended', GIFT, ENDED, 'by hand'],
   ['without a subscription', { ...GIFT, providerSubscriptionId: null }, ENDED, 'app'],
+  ['with a live one beside it', { ...GIFT, providerSubscriptionId: null }, ACTIVE, 'by hand'],
+  ['of an event without a subscription', NAMELESS_PLAN, NAMELESS, 'instep'],
+  ['under another name', { ...PAID, planName: 'Former name' }, ACTIVE, 'instep'],
+  ['of another product', { ...PAID, providerProductId: 'prod_2' }, ACTIVE, 'by hand'],
+  ['that an end cleared', { ...NO_PLAN, subscriptionStatus: 'canceled' }, ENDED, 'instep'],
   ['of nobody knows which', { providerSubscriptionId: 'sub_9' }, ENDED, 'unknown subscription'],
   ['of the price that was paid', { priceId: 'price_1' }, ACTIVE, 'instep'],
   ['of another price', { priceId: 'price_2' }, ACTIVE, 'by hand'],
