@@ -23,17 +23,13 @@ async function openAppWithRole() {
   };
 }
 
-test('a role with select on the one table is enough, and what it lacks is said with the statement', async () => {
+test('a role with select on the one table is enough', async () => {
   const { sql, role, asRole } = await openAppWithRole();
-  const refused = await asRole('--table', 'public.teams');
-  expect(refused.code).toBe(2);
-  const grants = refused.stderr.match(/grant [^;]+;/g) ?? [];
-  expect(grants[0]).toBe(`grant usage on schema public to ${role};`);
-  await sql(grants.join(' '));
-  expect(await asRole()).toMatchObject({ code: 0, stderr: '' });
-  await sql(
-    `drop owned by ${role}; grant usage on schema public to ${role}; grant select on teams to ${role}`,
-  );
+  await sql(`grant usage on schema public to ${role}`);
+  const { code, stderr } = await asRole();
+  expect(code).toBe(1);
+  expect(stderr).toContain('permission denied for table teams');
+  await sql(`grant select on teams to ${role}`);
   expect(await asRole()).toMatchObject({ code: 0, stderr: '' });
 });
 
@@ -45,10 +41,9 @@ test('a role from which policies can hide rows is refused, because the others wo
     alter table teams enable row level security;
     create policy one on teams for select to ${role} using (stripe_customer_id = 'cus_1')`);
   const { code, stdout, stderr } = await asRole();
-  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-  const policy = /create policy instep .*?;/.exec(stderr)?.[0] ?? '';
-  expect(policy).toContain('for select');
-  await sql(policy);
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toContain('row-level security policy for table "teams"');
+  await sql(`alter role ${role} bypassrls`);
   expect(await asRole()).toMatchObject({ code: 0 });
 });
 
@@ -60,19 +55,4 @@ test('works where no transaction can write, and leaves everything as it was', as
   expect(await audit()).toMatchObject({ code: 0, stderr: '' });
   expect(await state()).toEqual(before);
   expect(await sql(`select from pg_namespace where nspname = 'instep'`)).toEqual([]);
-});
-
-test('a large table needs no index, and the statement that creates one is printed', async () => {
-  const app = await openApp('no tables');
-  await app.sql(`
-    create table organizations (id serial, stripe_customer_id text, stripe_subscription_id text, stripe_product_id text, plan_name text, subscription_status text);
-    insert into organizations (stripe_customer_id)
-    select case when id <= 3 then 'cus_' || id end from generate_series(1, 50000) as id`);
-  app.subscribe('cus_2');
-  const { code, stderr } = await app.audit();
-  expect(code).toBe(3);
-  const statement = 'create index concurrently on public.organizations (stripe_customer_id);';
-  expect(stderr).toContain(statement);
-  await app.sql(statement);
-  expect(await app.audit()).toMatchObject({ code: 3, stderr: '' });
 });

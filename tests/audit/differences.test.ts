@@ -52,7 +52,6 @@ test('prints what is wrong, how often, and exits with 3', async () => {
     '  1  customer that Stripe does not know  unknown_customer',
     '5 of 12 are right, 2 of them with a plan of your own.',
     '  1  customer who pays is in no row  not_in_table',
-    'Stripe does not know customers of another account or mode: run it with the key of each.',
     'Details: --list, --json, --csv. Nothing was written.',
     'instep init keeps it so.',
     '',
@@ -86,7 +85,7 @@ test('--json prints one object with its version, the counts, and the code of eac
       'stripe_subscription_id',
     ],
     counts: {
-      ...{ customers: 12, rows: 12, subscriptions: 12, unreadable: 0, right: 5, ownPlans: 2 },
+      ...{ customers: 12, rows: 12, subscriptions: 12, right: 5, ownPlans: 2 },
       ...Object.fromEntries(CODES.map(([, code]) => [code, 1])),
     },
     plans: {},
@@ -101,10 +100,10 @@ test('--json prints one object with its version, the counts, and the code of eac
     product: 'prod_team',
     price: null,
     subscription: 'sub_plan',
-    stripeStatus: 'active',
-    stripeProduct: 'prod_pro',
-    stripePrice: 'price_prod_pro',
-    stripeSubscription: 'sub_plan',
+    stripe_status: 'active',
+    stripe_product: 'prod_pro',
+    stripe_price: 'price_prod_pro',
+    stripe_subscription: 'sub_plan',
   });
 });
 
@@ -113,7 +112,7 @@ test('--csv and --list print the rows, at most as many as --limit says', async (
   const csv = await app.audit(['--csv', '--limit', '2']);
   expect(csv.code).toBe(3);
   expect(csv.stdout.split('\r\n')).toEqual([
-    'code,id,customer,plan,status,product,price,subscription,stripeStatus,stripeProduct,stripePrice,stripeSubscription',
+    'code,id,customer,plan,status,product,price,subscription,stripe_status,stripe_product,stripe_price,stripe_subscription',
     'ended,5,cus_ended,Pro,active,prod_pro,,sub_ended,canceled,prod_pro,price_prod_pro,sub_ended',
     'missing,6,cus_missing,,,,,,active,prod_pro,price_prod_pro,sub_missing',
     '',

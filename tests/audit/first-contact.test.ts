@@ -22,7 +22,11 @@ describe('exits with 2 and says what to set', () => {
   test('without a database or a key', async () => {
     const { environment } = await openApp('no tables');
     const { DATABASE_URL: _, ...noDatabase } = environment;
-    await expectRefusal(runInstep(['audit'], noDatabase), 2, 'DATABASE_URL is missing: set it to');
+    await expectRefusal(
+      runInstep(['audit'], noDatabase),
+      2,
+      'DATABASE_URL is missing, and there is no database in ',
+    );
     const { STRIPE_SECRET_KEY: __, ...noKey } = environment;
     await expectRefusal(
       runInstep(['audit'], noKey),
@@ -46,7 +50,7 @@ describe('exits with 2 and says what to set', () => {
     await expectRefusal(
       app.audit(),
       2,
-      '--table is needed, because the table teams is missing: name the table',
+      'is not found, because the table teams is missing: name it with --table',
     );
     await app.sql(`
       create table clubs (id serial, stripe_customer_id text, plan_name text, status text);
@@ -55,7 +59,7 @@ describe('exits with 2 and says what to set', () => {
     await expectRefusal(
       app.audit(),
       2,
-      '--table is needed, because each of public.clubs, public.firms can be',
+      'is not found, because each of public.clubs, public.firms can be',
     );
     app.subscribe('cus_1');
     expect(await app.codes('--table', 'firms')).toEqual({});
@@ -68,31 +72,22 @@ describe('exits with 2 and says what to set', () => {
       create table clubs (id serial, payer text, note text, members integer);
       insert into clubs (payer) values ('cus_1');
       create table accounts (id serial, stripe_customer_id text, email text)`);
-    await expectRefusal(
-      app.audit(['--table', 'none']),
-      2,
-      '--table is needed, because the table none is missing',
-    );
+    await expectRefusal(app.audit(['--table', 'none']), 2, 'because the table none is missing');
     await expectRefusal(
       app.audit(['--table', 'clubs']),
       2,
-      '--customer must name a column: clubs.',
+      'because clubs.provider_customer_id (text) is missing',
     );
     const clubs = ['--table', 'clubs', '--customer', 'payer'];
     await expectRefusal(
       app.audit(clubs),
       2,
-      'public.clubs has no column that is known to hold a plan: name one with --plan, --status',
+      'because public.clubs has no column that is known to hold a plan',
     );
     await expectRefusal(
       app.audit([...clubs, '--plan', 'tier']),
       2,
-      '--plan must name a column: clubs.tier (text) is missing',
-    );
-    await expectRefusal(
-      app.audit(['--table', 'clubs', '--customer', 'members']),
-      2,
-      '--customer must name a column: clubs.members is integer, not text',
+      'because clubs.tier (text) is missing',
     );
     await expectRefusal(app.audit(['--past-due', 'maybe']), 2, 'keep, ended');
     await expectRefusal(app.audit(['--plans', 'pro']), 2, 'must be like pro=prod_1');
@@ -100,15 +95,11 @@ describe('exits with 2 and says what to set', () => {
 
   test('if no row has a customer', async () => {
     const app = await openApp('saas-starter');
-    await expectRefusal(
-      app.audit(),
-      2,
-      'public.teams has no customer in any of its 0 rows: check DATABASE_URL',
-    );
+    await expectRefusal(app.audit(), 2, 'because public.teams has no row with a customer');
     await app.sql(
       `insert into teams (name, stripe_customer_id) values ('Acme', ''), ('Other', null)`,
     );
-    await expectRefusal(app.audit(), 2, 'public.teams has no customer in any of its 2 rows');
+    await expectRefusal(app.audit(), 2, 'because public.teams has no row with a customer');
     expect(app.calls).toEqual([]);
   });
 });

@@ -103,8 +103,11 @@ test('ended subscriptions end a plan, and nothing else does', () =>
   ]));
 
 describe.each([
-  ['keep', { plan: null, none: 'missing', other: 'other_plan', status: null }],
-  ['ended', { plan: 'ended', none: null, other: 'ended', status: null }],
+  [
+    'keep',
+    { plan: null, none: 'missing', other: 'other_plan', status: null, twice: 'charged_twice' },
+  ],
+  ['ended', { plan: 'ended', none: null, other: 'ended', status: null, twice: null }],
 ] as const)('--past-due %s', (how, codes) => {
   test('says what a payment that is due does', () =>
     expectCodes(
@@ -117,7 +120,7 @@ describe.each([
           'another one is active',
           PRO,
           [of('past_due', 'sub_b', 'prod_team'), of('active')],
-          'charged_twice',
+          codes.twice,
         ],
       ],
       ...['--past-due', how],

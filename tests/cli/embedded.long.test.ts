@@ -50,7 +50,7 @@ test('a command that only reads creates no database', async () => {
   for (const command of ['events show evt_1', 'team list']) {
     const refused = await runInstep(command.split(' '), environment);
     const stderr = expect.stringContaining(`there is no database in ${dataFolder}: set`);
-    expect(refused).toEqual({ code: 1, stdout: '', stderr });
+    expect(refused).toEqual({ code: 2, stdout: '', stderr });
   }
   expect(readdirSync(dataFolder)).toEqual(['demo']);
 });

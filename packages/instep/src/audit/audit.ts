@@ -2,55 +2,50 @@
 
 import { type Database, type Query, readThroughCursor } from 'instep-engine/postgres';
 import { limitOwnRate, listCustomer, readListings } from 'instep-engine/repair';
-import { type CustomerState, NO_STATE, type Reported, selectedReport } from 'instep-engine/rule';
-import { CodedError, DeadlineExceeded } from 'instep-engine/runtime';
+import { CodedError, counted, DeadlineExceeded } from 'instep-engine/runtime';
 import {
   createGet,
   createStripeApiWith,
-  type Get,
   keyKindOf,
-  type StripeApi,
   StripeApiFailed,
   type StripeApiOptions,
 } from 'instep-engine/stripe';
 import { whyUnreadable } from '../doctor/stripe-api.ts';
-import type { AuditedTable } from './audited-table.ts';
 import {
+  type AuditedCustomer,
   type AuditedRow,
+  type AuditedTable,
+  REFUSE_HIDDEN_ROWS,
+} from './audited-table.ts';
+import {
   claimsPlan,
-  judgeRows,
+  judgeRow,
   paidIn,
-  type RowCode,
+  productsOf,
   type Rules,
-} from './judge-rows.ts';
-import { ListedCustomers } from './listed-customers.ts';
-import { PlanNames } from './plan-names.ts';
+  type Subscription,
+} from './judge-row.ts';
 
-export type AuditOptions = Pick<Rules, 'pastDue'> & {
+export type AuditOptions = Pick<Rules, 'pastDue' | 'plans'> & {
   readonly database: Database;
   readonly table: AuditedTable;
-  /** For names of plans, the products that they mean; none for one that means no plan. */
-  readonly plans: ReadonlyMap<string, readonly string[]>;
   readonly stripeApi: StripeApiOptions;
-  /** How many differences of each code are kept, rather than only counted. */
-  readonly limit: number;
-  readonly now: () => number;
   readonly signal: AbortSignal;
   readonly onListed: (subscriptions: number) => void;
   readonly onAsked: (customers: number, of: number) => void;
 };
 
 export type Difference = {
-  readonly code: RowCode | 'not_in_table';
-  readonly customerId: string;
+  readonly code: NonNullable<ReturnType<typeof judgeRow>> | 'unknown_customer' | 'not_in_table';
+  readonly customer: string;
   /** `null` for a customer who pays and is in no row. */
   readonly row: AuditedRow | null;
-  /** The subscription that decides at Stripe; `null`: none does. */
-  readonly deciding: Reported | null;
+  /** The subscription that decides at Stripe; `null`: there is none. */
+  readonly stripe: Subscription | null;
 };
 
 /** The audit could not be finished. */
-export class AuditFailed extends CodedError<'AUDIT_FAILED' | 'STRIPE_KEY_FORBIDDEN'> {}
+class AuditFailed extends CodedError<'AUDIT_FAILED' | 'STRIPE_KEY_FORBIDDEN'> {}
 
 /** If Stripe knows none of so many customers, it knows none at all. */
 const MAX_UNKNOWN = 100;
@@ -58,55 +53,52 @@ const MAX_UNKNOWN = 100;
 /** An audit, and what it has found once it has run. */
 export class Audit {
   subscriptions = 0;
-  /** How many subscriptions have a form that is not known. */
-  unreadable = 0;
-  ownPlans = 0;
-  readonly counts = new Map<Difference['code'], number>();
   differences: Difference[] = [];
-  /** If plans were compared by name, the products that each name means: `prod_1 (Pro plan)`. */
-  readonly plans = new Map<string, string[]>();
+  /** The products that names of plans mean: `prod_1 (Pro plan)`. */
+  readonly plans = new Map<string, readonly string[]>();
 
   readonly #options: AuditOptions;
-  readonly #get: Get;
-  readonly #api: StripeApi;
-  readonly #listed = new ListedCustomers();
+  /** For each customer, its subscriptions as a short text: an account can have 100,000 of them. */
+  readonly #listed = new Map<string, string>();
   #rules: Rules;
-  /** Whether Stripe knows a customer of the table. */
   #isAnyKnown = false;
 
   constructor(options: AuditOptions) {
     this.#options = options;
-    this.#get = limitOwnRate(createGet(options.stripeApi));
-    this.#api = createStripeApiWith(this.#get);
-    this.#rules = this.#newRules();
-  }
-
-  #newRules(): Rules {
-    const { table, plans, pastDue, now } = this.#options;
-    return {
-      used: table.used,
-      names: new PlanNames(plans),
-      pastDue,
-      nowSeconds: now() / 1_000,
-    };
+    this.#rules = { ...options, used: options.table.used };
   }
 
   /** @throws AuditFailed, Stopped, or an error of the database */
   async run(): Promise<void> {
-    const refusal = await whyUnreadable(this.#get, 'subscriptions', 'products');
-    if (refusal !== null)
-      throw new AuditFailed('STRIPE_KEY_FORBIDDEN', `STRIPE_SECRET_KEY ${refusal}`);
-    const { database, signal } = this.#options;
+    const { database, stripeApi, signal, onListed, onAsked } = this.#options;
+    const get = limitOwnRate(createGet(stripeApi));
+    const refusal = await whyUnreadable(get, 'subscriptions', 'products');
+    if (refusal) throw new AuditFailed('STRIPE_KEY_FORBIDDEN', `STRIPE_SECRET_KEY ${refusal}`);
+    const api = createStripeApiWith(get);
+    const { listSubscriptions, retrieveProductName } = api;
+    const services = { api, listSubscriptions, cursor: null, now: Date.now, signal };
     try {
-      await this.#list();
-      const isolation = 'repeatable read';
-      await this.#ask(await database.transaction((query) => this.#compare(query), { isolation }));
-      for (const [name, productIds] of this.#rules.names.paidFor()) {
-        const products = productIds.map(async (id) => {
-          const shown = await this.#api.retrieveProductName(id, signal);
-          return shown === null ? id : `${id} (${shown})`;
+      for await (const page of readListings(services)) {
+        this.#add(page);
+        onListed(this.subscriptions);
+      }
+      const compare = (query: Query) => this.#compare(query);
+      const unlisted = await database.transaction(compare, { isolation: 'repeatable read' });
+      // The list leaves out customers of test clocks, and those without subscriptions.
+      for (const [index, customer] of unlisted.entries()) {
+        const listing = await listCustomer(customer.customer, services, signal);
+        if (listing !== null) this.#add(listing);
+        this.#judge(customer, listing !== null);
+        onAsked(index + 1, unlisted.length);
+        if (!this.#isAnyKnown && index + 1 === Math.min(unlisted.length, MAX_UNKNOWN))
+          throw noneKnown(this.#options);
+      }
+      for (const [plan, products] of this.#rules.plans) {
+        const shown = products.map(async (product) => {
+          const name = await retrieveProductName(product, signal);
+          return name === null ? product : `${product} (${name})`;
         });
-        this.plans.set(name, await Promise.all(products));
+        this.plans.set(plan, await Promise.all(shown));
       }
     } catch (error) {
       if (!(error instanceof StripeApiFailed || error instanceof DeadlineExceeded)) throw error;
@@ -115,109 +107,96 @@ export class Audit {
     }
   }
 
-  async #list(): Promise<void> {
-    const { now, signal, onListed } = this.#options;
-    const { listSubscriptions } = this.#api;
-    const all = { listSubscriptions, cursor: null, now, signal };
-    for await (const { subscriptions, unreadable } of readListings(all)) {
-      this.#listed.add(subscriptions);
-      this.subscriptions += subscriptions.length;
-      this.unreadable += unreadable;
-      onListed(this.subscriptions);
+  #add({ subscriptions, unreadable }: Listing): void {
+    if (unreadable > 0) {
+      const problem = `${counted(unreadable, 'subscription')} could not be read`;
+      throw new AuditFailed('AUDIT_FAILED', `${problem}: upgrade Instep`);
+    }
+    this.subscriptions += subscriptions.length;
+    for (const { customerId, subscriptionId, status, productId, priceId } of subscriptions) {
+      const text = JSON.stringify([subscriptionId, status, productId, priceId]);
+      const others = this.#listed.get(customerId);
+      this.#listed.set(customerId, others === undefined ? text : `${others},${text}`);
     }
   }
 
-  /**
-   * Compares all rows. Returns those of the customers of whom the list has nothing, although they have a plan; if the list
-   * has nothing of the table at all, those of at least one.
-   */
-  async #compare(query: Query): Promise<AuditedRow[][]> {
+  #listedOf(customer: string): readonly Subscription[] {
+    const listed: (readonly [string, string, string | null, string | null])[] = JSON.parse(
+      `[${this.#listed.get(customer) ?? ''}]`,
+    );
+    return listed.map(([subscription, status, product, price]) => {
+      return { subscription, status, product, price };
+    });
+  }
+
+  /** Compares all rows. Returns the customers to ask for: those with a plan of whom the list has nothing. */
+  async #compare(query: Query): Promise<readonly AuditedCustomer[]> {
+    const { table } = this.#options;
     // A transaction that conflicts with a standby's recovery begins again.
-    this.#rules = this.#newRules();
-    this.counts.clear();
     this.differences = [];
-    this.ownPlans = 0;
-    const { names, used, pastDue } = this.#rules;
-    const readRows = () => readThroughCursor<AuditedRow>(query, this.#options.table.select);
-    if (!used.has('providerProductId') && !used.has('priceId')) {
-      for await (const { planName, customerId } of readRows()) {
-        const [best] = planName ? paidIn(this.#listed.stateOf(customerId), pastDue) : [];
-        const productId = best?.plan.providerProductId;
-        if (planName && productId) names.count(planName, productId);
-      }
+    await query(REFUSE_HIDDEN_ROWS);
+    const readCustomers = () => readThroughCursor<AuditedCustomer>(query, table.select);
+    if (!table.used.has('product') && !table.used.has('price'))
+      this.#rules = { ...this.#rules, plans: await this.#readPlans(readCustomers()) };
+    const notInTable = new Set(this.#listed.keys());
+    const unlisted: AuditedCustomer[] = [];
+    let withoutPlan: AuditedCustomer[] = [];
+    for await (const one of readCustomers()) {
+      if (notInTable.delete(one.customer)) this.#judge(one, true);
+      else if (one.rows.some((row) => claimsPlan(row, this.#rules))) unlisted.push(one);
+      else withoutPlan = [one];
     }
-    const notInTable = new Set(this.#listed.ids());
-    const unlisted: AuditedRow[][] = [];
-    const withoutPlan: AuditedRow[][] = [];
-    for await (const rows of byCustomer(readRows())) {
-      if (notInTable.delete(customerOf(rows))) this.#judge(rows);
-      else if (rows.some((row) => claimsPlan(row, this.#rules))) unlisted.push(rows);
-      else withoutPlan[0] = rows;
-    }
-    for (const customerId of notInTable) {
-      const state = this.#listed.stateOf(customerId);
-      if (paidIn(state, 'ended').length > 0) this.#report('not_in_table', customerId, null, state);
-    }
+    for (const customer of notInTable)
+      if (paidIn(this.#listedOf(customer), 'ended').length > 0)
+        this.#report('not_in_table', customer, null);
+    // One is enough to see whether Stripe knows any.
     return this.#isAnyKnown || unlisted.length > 0 ? unlisted : withoutPlan;
   }
 
-  /** Asks for single customers: the list leaves out those of test clocks, and those without subscriptions. */
-  async #ask(customers: readonly AuditedRow[][]): Promise<void> {
-    const { table, stripeApi, now, signal, onAsked } = this.#options;
-    const unknown: AuditedRow[] = [];
-    for (const [index, rows] of customers.entries()) {
-      const found = await listCustomer(customerOf(rows), { api: this.#api, now }, signal);
-      onAsked(index + 1, customers.length);
-      if (found === null) unknown.push(...rows);
-      else {
-        this.#listed.add(found.subscriptions);
-        this.unreadable += found.unreadable;
-        this.#judge(rows);
-      }
-      if (!this.#isAnyKnown && index + 1 === Math.min(customers.length, MAX_UNKNOWN)) {
-        const { mode } = keyKindOf(stripeApi.secretKey);
-        const key = `STRIPE_SECRET_KEY${mode === null ? '' : `, a ${mode} key,`}`;
-        const problem = `Stripe knows none of the customers of ${table.name}: ${key} is of another mode or account`;
-        throw new AuditFailed('AUDIT_FAILED', `${problem}: set the key that they were made with`);
+  /** What the names of plans mean: what is declared, or the product for which most rows with the name pay. */
+  async #readPlans(customers: AsyncIterable<AuditedCustomer>): Promise<Rules['plans']> {
+    const { plans, pastDue } = this.#options;
+    const counts = new Map<string, number>();
+    for await (const { customer, rows } of customers) {
+      const [paid] = paidIn(this.#listedOf(customer), pastDue);
+      for (const { plan } of rows) {
+        const products = plan && (productsOf(plan, plans) ?? (paid?.product && [paid.product]));
+        if (!products) continue;
+        const meaning = JSON.stringify([plan, products]);
+        counts.set(meaning, (counts.get(meaning) ?? 0) + 1);
       }
     }
-    for (const row of unknown) this.#report('unknown_customer', row.customerId, row, NO_STATE);
+    // A map has the last one of each name.
+    const meanings = [...counts].sort(([, rows], [, others]) => rows - others);
+    return new Map(meanings.map(([meaning]) => JSON.parse(meaning)));
   }
 
-  #judge(rows: readonly AuditedRow[]): void {
-    this.#isAnyKnown = true;
-    const state = this.#listed.stateOf(customerOf(rows));
-    for (const [row, verdict] of judgeRows(rows, state, this.#rules)) {
-      if (verdict === 'own plan') this.ownPlans += 1;
-      else if (verdict !== 'right') this.#report(verdict, row.customerId, row, state);
+  /** Of several rows of a customer, one with a plan is enough, and one that names a subscription is about this one. */
+  #judge({ customer, rows }: AuditedCustomer, isKnown: boolean): void {
+    this.#isAnyKnown ||= isKnown;
+    const listed = this.#listedOf(customer);
+    const withPlan = rows.filter((row) => claimsPlan(row, this.#rules));
+    for (const row of withPlan.length > 0 ? withPlan : rows.slice(0, 1)) {
+      const named = listed.filter(({ subscription }) => subscription === row.subscription);
+      const own = withPlan.length > 1 && named.length > 0 ? named : listed;
+      const code = isKnown ? judgeRow(row, own, this.#rules) : 'unknown_customer';
+      if (code !== null) this.#report(code, customer, row);
     }
   }
 
-  #report(
-    code: Difference['code'],
-    customerId: string,
-    row: AuditedRow | null,
-    state: CustomerState,
-  ) {
-    const count = (this.counts.get(code) ?? 0) + 1;
-    this.counts.set(code, count);
-    if (count > this.#options.limit) return;
-    const [deciding = selectedReport(state, 'best')] = paidIn(state, this.#rules.pastDue);
-    this.differences.push({ code, customerId, row, deciding });
+  #report(code: Difference['code'], customer: string, row: AuditedRow | null): void {
+    const listed = this.#listedOf(customer);
+    const [stripe = listed[0] ?? null] = paidIn(listed, this.#options.pastDue);
+    this.differences.push({ code, customer, row, stripe });
   }
 }
 
-const customerOf = ([row]: readonly AuditedRow[]) => row?.customerId ?? '';
-
-/** The rows of each customer, from rows in the order of their customers. */
-async function* byCustomer(rows: AsyncIterable<AuditedRow>): AsyncGenerator<AuditedRow[]> {
-  let group: AuditedRow[] = [];
-  for await (const row of rows) {
-    if (group.length > 0 && customerOf(group) !== row.customerId) {
-      yield group;
-      group = [];
-    }
-    group.push(row);
-  }
-  if (group.length > 0) yield group;
+function noneKnown({ stripeApi, table }: AuditOptions): AuditFailed {
+  const { mode } = keyKindOf(stripeApi.secretKey);
+  const key = `STRIPE_SECRET_KEY${mode === null ? '' : `, a ${mode} key,`}`;
+  const problem = `Stripe knows none of the customers of ${table.name}`;
+  const why = `${key} is of another mode or account: set the key that they were made with`;
+  return new AuditFailed('AUDIT_FAILED', `${problem}: ${why}`);
 }
+
+type Listing = NonNullable<Awaited<ReturnType<typeof listCustomer>>>;

@@ -1,23 +1,16 @@
-// The table that is audited: its columns, its rows with a customer, and whether the role can read all of them.
+// The table that is audited: which of its columns are compared, and the statement that reads its customers.
 
 import {
-  applicationTablesOf,
-  type Column,
   columnOf,
-  findHiddenRows,
-  neededPrivileges,
   onlyRow,
   type Query,
-  type RecognizedTable,
   recognizeTables,
-  teamColumns,
   type WantedTables,
 } from 'instep-engine/postgres';
 import { ConfigInvalid } from '../config/config.ts';
-import { missingCustomerIndex, quoteRole } from '../doctor/schema.ts';
 
-/** The fields that an audit compares, each by the option that names its column. */
-export const FIELD_OF = {
+/** What is compared, and the field of a team that it is. The options of the command have the same names. */
+export const COMPARED = {
   customer: 'providerCustomerId',
   plan: 'planName',
   status: 'subscriptionStatus',
@@ -26,115 +19,80 @@ export const FIELD_OF = {
   subscription: 'providerSubscriptionId',
 } as const;
 
-export type ColumnOption = keyof typeof FIELD_OF;
+export type Name = keyof typeof COMPARED;
 
-const { customer: CUSTOMER } = FIELD_OF;
-const FIELDS = Object.values(FIELD_OF);
+const NAMES = Object.keys(COMPARED) as Name[];
 
-export type AuditedTable = {
-  readonly name: string;
-  /** The columns that count, that of the customer first. */
-  readonly columns: readonly string[];
-  readonly customers: number;
-  /** More, if customers are in several rows. */
-  readonly rows: number;
-  /** The fields that some row has a value of. */
-  readonly used: ReadonlySet<string>;
-  /** SQL for the rows with a customer, of each customer together. */
-  readonly select: string;
-  /** The statement for an index on the customer, if a large table has none. */
-  readonly missingIndex: string | null;
+/** What has no column is missing, and an empty text is null. */
+export type AuditedRow = Readonly<Partial<Record<Name, string | null>>> & {
+  readonly id: string;
+  /** Whether the period that was paid for is over. */
+  readonly isOver: boolean;
 };
 
-const invalid = (variable: string, problem: string, remedy: string | null) =>
-  new ConfigInvalid([{ variable, problem, remedy }]);
+export type AuditedCustomer = { readonly customer: string; readonly rows: readonly AuditedRow[] };
 
-/** Below this, reading all rows takes milliseconds. */
-const MANY_ROWS = 10_000;
+export type AuditedTable = Awaited<ReturnType<typeof findAuditedTable>>;
 
-/** Finds the table and counts its customers. @throws ConfigInvalid if it can't be audited */
-export async function findAuditedTable(query: Query, wanted: WantedTables): Promise<AuditedTable> {
-  const recognized = await recognizeTables(query, { ...wanted, profile: 'off' });
-  const { teams, unfit } = recognized;
-  if (teams === null) {
-    const remedy = "name the table with Stripe's customers, and with --customer their column";
-    throw invalid('--table', `is needed, because ${unfit?.problems.join('; ')}`, remedy);
-  }
+/** If a policy would hide rows from the role, PostgreSQL then refuses to read the table. */
+export const REFUSE_HIDDEN_ROWS = 'set local row_security = off';
+
+function notFound(why: string): ConfigInvalid {
+  const [variable, problem] = ['the table of customers', `is not found, because ${why}`];
+  const remedy = `name it with --table, and its columns with --${NAMES.join(', --')}`;
+  return new ConfigInvalid([{ variable, problem, remedy }]);
+}
+
+/** Finds the table, and counts its customers. @throws ConfigInvalid if it can't be audited */
+export async function findAuditedTable(query: Query, wanted: WantedTables) {
+  const { teams, unfit } = await recognizeTables(query, { ...wanted, profile: 'off' });
+  if (teams === null) throw notFound(`${unfit?.problems.join('; ')}`);
   const declared = wanted.teams?.columns ?? {};
-  // Words of the app's own can be compared, but not written. A status beside a subscription is most often that of Stripe.
-  const ownWords = {
-    planName: 'plan',
-    ...(columnOf(teams, 'providerSubscriptionId') && { subscriptionStatus: 'status' }),
-  };
-  const unnamed = Object.entries(ownWords).filter(
-    ([field, name]) =>
-      !columnOf(teams, field) && !(field in declared) && isText(teams.table.columns.get(name)),
-  );
-  if (unnamed.length > 0) {
-    const columns = { ...declared, ...Object.fromEntries(unnamed) };
-    return await findAuditedTable(query, { ...wanted, teams: { ...wanted.teams, columns } });
-  }
-  for (const [option, field] of Object.entries(FIELD_OF)) {
-    const found = teams.columns.find((one) => one.field === field);
-    const isNamed = field in declared || field === CUSTOMER;
-    if (isNamed && !isText(found?.column)) {
-      throw invalid(`--${option}`, `must name a column: ${found?.problem}`, null);
-    }
-  }
-  const columns = FIELDS.flatMap((field) => columnOf(teams, field)?.name ?? []);
-  const { sql: name } = teams.table;
-  if (columns.length === 1) {
-    const options = Object.keys(FIELD_OF).slice(1).join(', --');
-    throw invalid(name, 'has no column that is known to hold a plan', `name one with --${options}`);
-  }
-  await checkAccess(query, teams);
-  const tables = applicationTablesOf({ ...recognized, teams: readable(teams), unfit: null });
-  const all = `(select ${teamColumns(tables.teams)} from ${tables.teams.rows} as teams) as audited`;
-  const present = FIELDS.filter((field) => field !== CUSTOMER && columnOf(teams, field) !== null);
-  const { total, customers, rows, ...filled } = await onlyRow<Record<string, number>>(
-    query,
-    `select count(*) as total,
-            count(distinct nullif("customerId", '')) as customers,
-            count(nullif("customerId", '')) as rows,
-            ${present.map((field) => `count(nullif("${field}", '')) as "${field}"`).join(', ')}
-       from ${all}`,
-  );
-  if (!customers || !rows) {
-    const problem = `has no customer in any of its ${total} rows`;
-    throw invalid(name, problem, 'check DATABASE_URL, or name others with --table, --customer');
-  }
-  return {
-    ...{ name, columns, customers, rows },
-    used: new Set(present.filter((field) => filled[field] !== 0)),
-    select: `select * from ${all} where "customerId" <> '' order by "customerId", id`,
-    missingIndex: Number(total) < MANY_ROWS ? null : await missingCustomerIndex(query, teams),
-  };
-}
-
-const isText = (column: Column | null | undefined) => /^[SE]$/.test(column?.category ?? '');
-
-/** A row that the role can't see would be left out without a word. */
-async function checkAccess(query: Query, teams: RecognizedTable): Promise<void> {
-  // As a table that is only read.
-  const read = { ...teams, entity: 'users' } as const;
-  const lacking = neededPrivileges(read, { linksTeams: false }, 'lacking');
-  const role = await quoteRole(query, null);
-  const [hidden] = await findHiddenRows(query, { users: read, teams: null });
-  const grants = lacking.map((privilege) => `grant ${privilege} to ${role};`).join(' ');
-  const remedy = grants || (hidden && `${hidden.policy} or ${hidden.bypass}`);
-  if (!remedy) return;
-  const problem = `has a role that can't read all rows of ${teams.table.sql}`;
-  throw invalid('DATABASE_URL', problem, `as the owner, run ${remedy}`);
-}
-
-/** As it can be read: each field of a text from a column of any type, and a row without an id by its customer. */
-function readable(teams: RecognizedTable): RecognizedTable {
-  const customer = columnOf(teams, CUSTOMER);
-  const columns = teams.columns.map((one) => {
-    const column = one.field === 'id' ? (one.column ?? customer) : one.column;
-    // An enumeration is cast to text.
-    const category = FIELDS.some((field) => field === one.field) ? 'E' : column?.category;
-    return { ...one, column: column && { ...column, isNullable: true, category: category ?? '' } };
+  const missing = teams.columns.find(({ field, column }) => {
+    return column === null && (field === COMPARED.customer || field in declared);
   });
-  return { ...teams, columns };
+  if (missing) throw notFound(`${missing.problem}`);
+  const columns = NAMES.flatMap((name) => {
+    const field = COMPARED[name];
+    // Words of the app's own can be compared, but not written. A status beside a subscription is most often Stripe's.
+    const isOwn = name === 'plan' || (name === 'status' && columnOf(teams, COMPARED.subscription));
+    const own = isOwn && !(field in declared) ? teams.table.columns.get(name) : undefined;
+    const column = columnOf(teams, field) ?? own;
+    return column === undefined ? [] : [{ name, column }];
+  });
+  const { sql: table } = teams.table;
+  if (columns.length === 1) throw notFound(`${table} has no column that is known to hold a plan`);
+  const period = columnOf(teams, 'currentPeriodEndsAt');
+  const periodEnd = period?.category === 'N' ? `to_timestamp(${period.sql})` : period?.sql;
+  const audited = `(
+    select ${columns.map(({ name, column }) => `nullif(${column.sql}::text, '') as ${name},`).join(' ')}
+           ${columnOf(teams, 'id')?.sql ?? 'null'}::text as id,
+           coalesce(${periodEnd ?? 'null'} < now() - interval '1 day', false) as "isOver"
+      from ${table}
+  ) as audited
+  where customer is not null`;
+  await query(REFUSE_HIDDEN_ROWS);
+  const {
+    customers = 0,
+    rows = 0,
+    ...filled
+  } = await onlyRow<Record<string, number>>(
+    query,
+    `select count(distinct customer) as customers, count(*) as rows,
+            ${columns.map(({ name }) => `count(${name}) as ${name}`).join(', ')}
+       from ${audited}`,
+  );
+  if (rows === 0) throw notFound(`${table} has no row with a customer`);
+  return {
+    ...{ name: table, customers, rows },
+    columns: columns.map(({ column }) => column.name),
+    /** What some row has a value of. */
+    used: new Set(NAMES.filter((name) => filled[name])),
+    /** SQL for all customers, each with its rows: more than one, if it is in several. */
+    select: `
+      select customer, json_agg(audited order by id) as rows
+        from ${audited}
+       group by customer
+       order by customer`,
+  };
 }

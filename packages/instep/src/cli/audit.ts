@@ -1,22 +1,29 @@
-// The command `instep audit`: its options, and what it shows meanwhile. audit-result.ts prints what it has found.
+// The command `instep audit`: its options, its progress, and what it prints in the end, for people and for programs.
 
 import { setFlagsFromString } from 'node:v8';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Database, DatabaseServer, WantedTables } from 'instep-engine/postgres';
-import { counted } from 'instep-engine/runtime';
-import { Audit } from '../audit/audit.ts';
-import { type ColumnOption, FIELD_OF, findAuditedTable } from '../audit/audited-table.ts';
-import { ConfigInvalid, readApiConfig } from '../config/config.ts';
+import { counted, countText } from 'instep-engine/runtime';
+import { csvLine } from 'instep-operate';
+import { Audit, type Difference } from '../audit/audit.ts';
+import {
+  type AuditedTable,
+  COMPARED,
+  findAuditedTable,
+  type Name,
+} from '../audit/audited-table.ts';
+import { readApiConfig } from '../config/config.ts';
 import { createCommand, positiveInteger } from './arguments.ts';
-import { type AuditFormat, printAudit } from './audit-result.ts';
-import { CommandFailed, print, printMessage, showProgress, stopSignal } from './output.ts';
-import { hasDatabase, onDatabase, withServer } from './with-database.ts';
+import { print, printable, showProgress, stopSignal, writeRows } from './output.ts';
+import { onDatabase, requireDatabase, withServer } from './with-database.ts';
 
 type Plans = ReadonlyMap<string, readonly string[]>;
 
-type Options = AuditFormat & { pastDue: 'keep' | 'ended'; plans?: Plans } & Partial<
-    Record<'table' | ColumnOption, string>
-  >;
+type Options = { pastDue: 'keep' | 'ended'; plans?: Plans; limit?: number } & {
+  [Flag in 'json' | 'csv' | 'list']?: boolean;
+} & { [Place in 'table' | Name]?: string };
+
+const NAMES = Object.keys(COMPARED) as Name[];
 
 export function auditCommand(): Command {
   const command = createCommand(
@@ -24,7 +31,7 @@ export function auditCommand(): Command {
     'compare any table of customers with Stripe, and write nothing',
     'STRIPE_SECRET_KEY=rk_… DATABASE_URL=postgres://… instep audit',
   ).option('--table <name>', 'the table, such as app.organizations, if it is not recognized');
-  for (const name of Object.keys(FIELD_OF)) {
+  for (const name of NAMES) {
     command.option(`--${name} <column>`, `the column with the ${name}, if it is not recognized`);
   }
   return command
@@ -51,67 +58,122 @@ function plansIn(text: string): Plans {
   return plans;
 }
 
-/** A table of millions of rows takes seconds to read. */
-const STATEMENT_TIMEOUT_MS = 120_000;
-
-const DIFFERENCES_FOUND = 3;
-
-const NO_INDEX = 'has no index on the customer, so Instep would read all of it for each event';
-
 async function runAudit(options: Options): Promise<void> {
   // Nearly all of what a page of Stripe's list takes is garbage at once, and V8 would let the heap grow fourfold first.
   if (!process.versions.bun) setFlagsFromString('--optimize-for-size');
-  if (!(await hasDatabase())) {
-    const remedy = "set it to the URL of your app's PostgreSQL";
-    throw new ConfigInvalid([{ variable: 'DATABASE_URL', problem: 'is missing', remedy }]);
-  }
-  const stripeApi = readApiConfig(process.env);
-  const reading = { statementTimeoutMs: STATEMENT_TIMEOUT_MS, isReadOnly: true };
-  const signal = stopSignal();
-  await withServer((server) =>
-    onDatabase(server, (database) => auditOn(server, database), reading),
-  );
-
-  async function auditOn({ tables }: DatabaseServer, database: Database): Promise<void> {
-    const table = await findAuditedTable(database.query, wantedTables(tables, options));
-    const { name, columns, customers, rows, missingIndex } = table;
-    const isForPeople = !options.json && !options.csv;
-    const inRows = rows === customers ? '' : ` in ${counted(rows, 'row')}`;
-    const head = `Table ${name}: ${counted(customers, 'customer')}${inRows}`;
-    if (isForPeople) print(`${head} (${columns.join(', ')})`);
-    if (missingIndex !== null) printMessage(`${name} ${NO_INDEX}: ${missingIndex}`);
-    const startedAtMs = Date.now();
-    const listed = (count: number, share: number) => {
-      const bar = '█'.repeat(Math.round(share * 10)).padEnd(10, '░');
-      const seconds = Math.round((Date.now() - startedAtMs) / 1_000);
-      return `Stripe: ${counted(count, 'subscription')} ${bar} ${Math.round(share * 100)} %  ${seconds} s`;
-    };
-    const found = new Audit({
-      ...{ plans: new Map(), ...options, database, table, stripeApi, signal, now: Date.now },
-      limit: isForPeople && !options.list ? 0 : (options.limit ?? Number.POSITIVE_INFINITY),
-      // How long the list is can only be guessed before its end.
-      onListed: (count) => showProgress(listed(count, Math.min(count / customers, 0.99))),
-      onAsked: (count, of) =>
-        showProgress(`Stripe: asked for ${count} of ${counted(of, 'customer')} not in its list`),
-    });
-    await found.run().finally(() => showProgress(''));
-    if (isForPeople) print(listed(found.subscriptions, 1));
-    await printAudit(found, table, options);
-    if (found.unreadable > 0) {
-      const problem = `${counted(found.unreadable, 'subscription')} could not be read`;
-      throw new CommandFailed('AUDIT_FAILED', `${problem}: upgrade Instep`);
-    }
-    if (found.counts.size > 0) process.exitCode = DIFFERENCES_FOUND;
-  }
+  await requireDatabase();
+  const audit = (database: Database, { tables }: DatabaseServer) =>
+    auditOn(database, wantedTables(tables, options), options);
+  // A table of millions of rows takes seconds to read.
+  const reading = { statementTimeoutMs: 120_000, isReadOnly: true };
+  await withServer((server) => onDatabase(server, audit, reading));
 }
 
 /** The declared tables, with what the options name. */
 function wantedTables({ teams, ...tables }: WantedTables, options: Options): WantedTables {
   const [, schema, table] = /^(?:([^.]+)\.)?(.+)$/.exec(options.table ?? '') ?? [];
-  const columns = Object.entries(FIELD_OF).flatMap(([name, field]) => {
-    const column = options[name as ColumnOption];
-    return column === undefined ? [] : [[field, column] as const];
-  });
-  const named = { columns: { ...teams?.columns, ...Object.fromEntries(columns) } };
-  return { ...tables, teams: { ...teams, ...(table && { schema, table }), ...named } };
+  const columns = { ...teams?.columns };
+  for (const name of NAMES) {
+    const column = options[name];
+    if (column !== undefined) columns[COMPARED[name]] = column;
+  }
+  return { ...tables, teams: { ...teams, ...(table && { schema, table }), columns } };
 }
+
+async function auditOn(database: Database, wanted: WantedTables, options: Options): Promise<void> {
+  const stripeApi = readApiConfig(process.env);
+  const signal = stopSignal();
+  const printForPeople = options.json || options.csv ? () => undefined : print;
+  const table = await database.transaction((query) => findAuditedTable(query, wanted));
+  const { name, columns, customers, rows } = table;
+  const inRows = rows === customers ? '' : ` in ${counted(rows, 'row')}`;
+  printForPeople(
+    `Table ${name}: ${counted(customers, 'customer')}${inRows} (${columns.join(', ')})`,
+  );
+  const startedAtMs = Date.now();
+  const listed = (count: number, share: number) => {
+    const bar = '█'.repeat(Math.round(share * 10)).padEnd(10, '░');
+    const seconds = Math.round((Date.now() - startedAtMs) / 1_000);
+    return `Stripe: ${counted(count, 'subscription')} ${bar} ${Math.round(share * 100)} %  ${seconds} s`;
+  };
+  const found = new Audit({
+    ...{ plans: new Map(), ...options, database, table, stripeApi, signal },
+    // How long the list is can only be guessed before its end.
+    onListed: (count) => showProgress(listed(count, Math.min(count / customers, 0.99))),
+    onAsked: (count, of) =>
+      showProgress(`Stripe: asked for ${count} of ${counted(of, 'customer')} not in its list`),
+  });
+  await found.run().finally(() => showProgress(''));
+  printForPeople(listed(found.subscriptions, 1));
+  await printFindings(found, table, options);
+}
+
+/** What is said of one row, or of several, in the order in which it counts. */
+const TEXTS: Readonly<Record<Exclude<Difference['code'], 'own_plan'>, string>> = {
+  ended: '(has|have) a plan, but Stripe has ended (its|their) subscription',
+  missing: '(pays|pay) Stripe, and (has|have) no plan',
+  other_plan: '(has|have) another plan than (it pays|they pay) for',
+  other_status: '(has|have) another status than at Stripe',
+  other_subscription: '(has|have) another subscription than (it pays|they pay) for',
+  charged_twice: '(is|are) charged twice',
+  unknown_customer: '(customer|customers) that Stripe does not know',
+  not_in_table: '(customer who pays is|customers who pay are) in no row',
+};
+
+const AT_STRIPE = ['status', 'product', 'price', 'subscription'] as const;
+
+type Shown = Readonly<Record<string, string | null>>;
+
+/** A difference as it is listed, for people and for programs. */
+const shown = ({ code, customer, row, stripe }: Difference): Shown => ({
+  ...{ code, id: row?.id ?? null, customer },
+  ...Object.fromEntries(NAMES.slice(1).map((name) => [name, row?.[name] ?? null])),
+  ...Object.fromEntries(AT_STRIPE.map((name) => [`stripe_${name}`, stripe?.[name] ?? null])),
+});
+
+const HEADINGS = Object.keys(shown({ code: 'ended', customer: '', row: null, stripe: null }));
+
+async function printFindings(
+  { differences, plans, subscriptions }: Audit,
+  { name, columns, customers, rows }: AuditedTable,
+  { json, csv, list, limit }: Options,
+): Promise<void> {
+  const byCode = new Map(
+    Object.keys(TEXTS).map((code) => [code, differences.filter((one) => one.code === code)]),
+  );
+  const found = [...byCode.values()].flat();
+  const counts = Object.fromEntries([...byCode].map(([code, { length }]) => [code, length]));
+  const ownPlans = differences.length - found.length;
+  const right = rows - found.length + (counts.not_in_table ?? 0);
+  const listed = found.slice(0, limit).map(shown);
+  if (found.length > 0) process.exitCode = DIFFERENCES_FOUND;
+  if (json) {
+    const totals = { customers, rows, subscriptions, right, ownPlans };
+    const result = { version: 1, table: name, columns, counts: { ...totals, ...counts } };
+    return print(JSON.stringify({ ...result, plans: Object.fromEntries(plans), rows: listed }));
+  }
+  if (csv) {
+    const lines = [HEADINGS, ...listed.map((one) => Object.values(one))];
+    return void process.stdout.write(lines.map(csvLine).join(''));
+  }
+  for (const [plan, products] of plans)
+    print(`  ${printable(plan)} = ${printable(products.join(', ') || 'no plan')}`);
+  const own = ownPlans === 0 ? '' : `, ${countText(ownPlans)} of them with a plan of your own`;
+  for (const [code, text] of Object.entries(TEXTS)) {
+    if (code === 'not_in_table')
+      print(`${countText(right)} of ${countText(rows)} are right${own}.`);
+    const count = counts[code] ?? 0;
+    const said = text.replace(/\((.+?)\|(.+?)\)/g, count === 1 ? '$1' : '$2');
+    if (count > 0) print(`${countText(count).padStart(8)}  ${said.padEnd(62)}  ${code}`);
+  }
+  const filled = HEADINGS.filter((name) => listed.some((one) => one[name] !== null));
+  const format = {
+    columns: filled.map((name) => [name, 18, (one: Shown) => one[name] ?? null] as const),
+    data: (one: Shown) => one,
+  };
+  if (list) await writeRows(format, listed, {});
+  print('Details: --list, --json, --csv. Nothing was written.');
+  if (found.length > 0) print('instep init keeps it so.');
+}
+
+const DIFFERENCES_FOUND = 3;

@@ -1,4 +1,4 @@
-// The commands about logged events: find and explain them, and act on them.
+// The commands about logged events: find, explain, replay and redact them.
 
 import { type Command, Option } from 'commander';
 import { type EventRow, type LoggedOutcome, parseLogged } from 'instep-engine/log';
@@ -10,19 +10,13 @@ import {
   eventsNamed,
   explainEvent,
   findEvents,
-  findIssues,
   type OperateContext,
   type Operator,
   type Reason,
   type Replayed,
   reasonText,
 } from 'instep-operate';
-import {
-  performExpecting,
-  performOne,
-  type SuggestedLink,
-  suggestLinks,
-} from 'instep-operate/host';
+import { performExpecting } from 'instep-operate/host';
 import {
   applicationId,
   createCommand,
@@ -44,7 +38,6 @@ import {
   printMessage,
   type RowFormat,
   shownTime,
-  stopSignal,
   tableHead,
   tableLine,
   writeRow,
@@ -55,13 +48,12 @@ import { askReason, customerOf, performTask, requireTeam, withContext } from './
 export function eventsCommand(): Command {
   return createCommand(
     'events',
-    'list, explain, replay, dismiss and redact logged events',
+    'list, explain, replay and redact logged events',
     'instep events list --customer cus_123',
   )
-    .addCommand(askReason(eventsListCommand()))
+    .addCommand(eventsListCommand())
     .addCommand(eventsShowCommand())
     .addCommand(askReason(eventsReplayCommand()))
-    .addCommand(askReason(eventsDismissCommand()))
     .addCommand(askReason(eventsRedactCommand()));
 }
 
@@ -72,7 +64,6 @@ type ListOptions = {
   outcome?: LoggedOutcome;
   since?: number;
   limit: number;
-  acceptSuggestions?: boolean;
 } & Json;
 
 function eventsListCommand(): Command {
@@ -92,59 +83,15 @@ function eventsListCommand(): Command {
     .addOption(sinceOption())
     .option('--limit <count>', 'maximum number of events', positiveInteger, 20)
     .option('--json', 'print a JSON line for each event')
-    .option(
-      '--accept-suggestions',
-      'link the customers of the listed parked events to the teams that their metadata names',
-    )
-    .action(listAndLink);
+    .action(list);
 }
 
-async function listAndLink(options: ListOptions): Promise<void> {
-  await withContext(async (context, operator) => {
-    for (const link of await list(context, options)) {
-      const { customerId, team } = link;
-      if (!options.acceptSuggestions) {
-        printMessage(suggestionText(link));
-        continue;
-      }
-      const subject = { kind: 'customer', id: customerId } as const;
-      const linking = { linkTo: String(team.id), expectedCustomerId: null };
-      const request = { action: 'link', subject, ...linking } as const;
-      const { code } = await performOne(context, operator, request);
-      const what = `team ${team.id} to ${printable(customerId)}`;
-      printMessage(code === 'linked' ? `linked ${what}` : `did not link ${what}: ${code}`);
-    }
+async function list({ customer, team, type, outcome, since: sinceMs, ...output }: ListOptions) {
+  await withContext(async (context) => {
+    const customerId = team === undefined ? customer : customerOf(await requireTeam(context, team));
+    const found = findEvents(context, { customerId, type, outcome, sinceMs }).all();
+    if ((await writeRows(EVENTS, found, output)) === 0) printMessage('no events');
   });
-}
-
-function suggestionText({ customerId, team, metadataKey }: SuggestedLink): string {
-  const { id, name, customerId: customerOfTeam } = team;
-  const customer = printable(customerId);
-  const named = `team ${id}${name === null ? '' : ` (${printable(name)})`}`;
-  const by = `by metadata.${metadataKey}`;
-  const command = `instep team link ${id} --customer ${customer}`;
-  return customerOfTeam === null
-    ? `${customer} is probably the customer of ${named}, ${by}. Link it: ${command}`
-    : `${customer} names ${named}, ${by}, which has another customer, ${printable(customerOfTeam)}. Replace that: ${command} --replace ${printable(customerOfTeam)}`;
-}
-
-/** Of the listed events, the number of parked ones whose metadata is looked at. */
-const MAX_SUGGESTED = 1_000;
-
-/** Lists events. Returns the links that those that wait for a team suggest. */
-async function list(context: OperateContext, options: ListOptions): Promise<SuggestedLink[]> {
-  const { customer, team, type, outcome, since: sinceMs, ...output } = options;
-  const customerId = team === undefined ? customer : customerOf(await requireTeam(context, team));
-  const filter = { customerId, type, outcome, sinceMs };
-  const parked: EventRow[] = [];
-  async function* found() {
-    for await (const event of findEvents(context, filter).all()) {
-      if (event.outcome === 'parked' && parked.length < MAX_SUGGESTED) parked.push(event);
-      yield event;
-    }
-  }
-  if ((await writeRows(EVENTS, found(), output)) === 0) printMessage('no events');
-  return await suggestLinks(context, parked);
 }
 
 function eventsShowCommand(): Command {
@@ -214,46 +161,6 @@ function show(event: EventRow, explained: ExplainedEvent): void {
     ...teams.map(({ id, plan }) => line('now', plan, plan, `team ${id}`)),
   ];
   print(`\n${lines.join('\n')}`);
-}
-
-type DismissOptions = { customer?: string; all?: boolean } & Json;
-
-function eventsDismissCommand(): Command {
-  const command = createCommand(
-    'dismiss',
-    'stop alerts about parked events whose customer will never have a team',
-    'instep events dismiss --customer cus_123',
-  )
-    .option('--customer <id>', 'only events of this customer')
-    .option('--all', 'all parked events')
-    .option('--json', 'print JSON');
-  return command.action(async ({ customer, all, ...output }: DismissOptions) => {
-    if (!all && customer === undefined) {
-      return command.error('error: choose the events: --customer or --all');
-    }
-    const dismissed = await withContext((context, operator) =>
-      dismissWaiting(context, operator, customer),
-    );
-    printData({ dismissed }, output);
-  });
-}
-
-/** Dismisses the customers that wait for a team, or one of them, until Ctrl-C. Returns how many it did. */
-async function dismissWaiting(
-  context: OperateContext,
-  operator: Operator,
-  customerId?: string,
-): Promise<number> {
-  const signal = stopSignal();
-  let dismissed = 0;
-  for await (const issue of findIssues(context, 'parked-events').all()) {
-    const { subject, team } = issue;
-    if (signal.aborted) break;
-    if (team !== null || (customerId !== undefined && issue.customerId !== customerId)) continue;
-    await performOne(context, operator, { action: 'dismiss', subject });
-    dismissed += 1;
-  }
-  return dismissed;
 }
 
 function eventsRedactCommand(): Command {

@@ -28,7 +28,6 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   migrate: async () => (await import('./schema.ts')).migrateCommand(),
   user: async () => (await import('./user.ts')).userCommand(),
   team: async () => (await import('./team.ts')).teamCommand(),
-  checkout: async () => (await import('./team.ts')).checkoutCommand(),
   session: async () => (await import('./user.ts')).sessionCommand(),
   trigger: async () => (await import('./trigger.ts')).triggerCommand(),
   events: async () => (await import('./events.ts')).eventsCommand(),

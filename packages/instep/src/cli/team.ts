@@ -1,4 +1,4 @@
-// The commands about one team or about finding one, and the completion of a checkout.
+// The commands about one team or about finding one.
 
 import type { Command } from 'commander';
 import { type ApplicationId, addTeam, linkTeam } from 'instep-engine/postgres';
@@ -115,24 +115,6 @@ type OfTeam = (id: ApplicationId, options: Json) => Promise<void>;
 
 function plain(name: string, description: string, action: OfTeam): Command {
   return ofTeam(name, description).option('--json', 'print JSON').action(action);
-}
-
-export function checkoutCommand(): Command {
-  return createCommand(
-    'checkout',
-    'complete checkouts',
-    'instep checkout complete cs_123 --team 1',
-  ).addCommand(
-    createCommand(
-      'complete',
-      'link the customer of a checkout to its team, and give the team its plan',
-      'instep checkout complete cs_123 --team 1',
-    )
-      .argument('<session>', 'id of the Checkout Session at Stripe')
-      .requiredOption('--team <id>', 'team id', applicationId)
-      .option('--json', 'print JSON')
-      .action(complete),
-  );
 }
 
 async function add({ name, customer, ...output }: { name: string; customer?: string } & Json) {
@@ -292,12 +274,4 @@ async function sync(id: ApplicationId, output: Json): Promise<void> {
   const act: Act = async (context, operator, team) =>
     performForTeam(context, operator, { action: 'sync', customerId: customerOf(team) });
   await actAndShow(id, output, act, readApiConfig(process.env));
-}
-
-type CompleteOptions = { team: ApplicationId } & Json;
-
-async function complete(sessionId: string, { team: teamId, ...output }: CompleteOptions) {
-  const task = { action: 'complete-checkout', sessionId, teamId } as const;
-  const act: Act = (context, operator) => performForTeam(context, operator, task);
-  await actAndShow(teamId, output, act, readApiConfig(process.env));
 }

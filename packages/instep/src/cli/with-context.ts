@@ -12,10 +12,10 @@ import {
   type Task,
 } from 'instep-operate';
 import { performExpecting, type ResultOf } from 'instep-operate/host';
-import { type readApiConfig, readDatabaseConfig } from '../config/config.ts';
+import type { readApiConfig } from '../config/config.ts';
 import { openContextOn, readContextSettings } from '../operate/open-context.ts';
 import { CommandFailed } from './output.ts';
-import { hasDatabase, withServer } from './with-database.ts';
+import { requireDatabase, withServer } from './with-database.ts';
 
 /** What `--reason` of this process's command says. */
 let reason: string | undefined;
@@ -34,18 +34,14 @@ type StripeApiConfig = ReturnType<typeof readApiConfig>;
  * a running server. For those that ask Stripe, `stripeApi` says how. Only those that add something create the embedded
  * database.
  *
- * @throws CommandFailed if there is none
+ * @throws ConfigInvalid if there is none
  */
 export async function withContext<Result>(
   work: (context: OperateContext, operator: Operator) => Promise<Result>,
   stripeApi: StripeApiConfig | null = null,
   { createsDatabase = false } = {},
 ): Promise<Result> {
-  if (!createsDatabase && !(await hasDatabase())) {
-    const { dataFolder } = readDatabaseConfig(process.env);
-    const remedy = 'set DATABASE_URL or INSTEP_DATA to the database of the server';
-    throw new CommandFailed('NOT_FOUND', `there is no database in ${dataFolder}: ${remedy}`);
-  }
+  if (!createsDatabase) await requireDatabase();
   return await withServer(async (server) => {
     const context = await openContextOn(server, {
       ...readContextSettings(process.env),

