@@ -9,7 +9,7 @@ import {
   createSettleJob,
   readCustomersOfParkedEvents,
 } from 'instep-engine/src/repair/parked-events.ts';
-import { applyProductNames } from 'instep-engine/src/repair/plan-names.ts';
+import { nameTeams, readNamelessCustomers } from 'instep-engine/src/repair/plan-names.ts';
 import { pruneEvents } from 'instep-engine/src/repair/prune.ts';
 import type { Job } from 'instep-engine/src/repair/worker.ts';
 import type { Logger } from 'instep-engine/src/runtime/logging.ts';
@@ -33,7 +33,7 @@ const PRUNE_INTERVAL_MS = 50;
 
 /** The real jobs, with the simulated API instead of Stripe's. */
 export function maintenanceJobs(options: MaintenanceOptions): readonly Job[] {
-  const { database, query, ingest, settle, api, logger, now, nonce } = options;
+  const { database, query, ingest, settle, planSelection, api, logger, now, nonce } = options;
   const { retrieveSubscription, retrieveProductName } = api;
   const ordering = { query, ingest, retrieveSubscription, now, nonce };
   const jobs: Readonly<Record<string, Job['run']>> = {
@@ -55,7 +55,10 @@ export function maintenanceJobs(options: MaintenanceOptions): readonly Job[] {
       },
       firstPauseMs: 0,
     }),
-    'plan-names': (signal) => applyProductNames({ database, logger }, signal),
+    'plan-names': createSettleJob({
+      ...{ settle: (id) => nameTeams(database, id, planSelection), logger, againAfterMs: 0 },
+      find: (page) => readNamelessCustomers(query, page),
+    }),
   };
   return Object.entries(jobs).map(([name, run]) => ({ name, intervalMs: INTERVAL_MS, run }));
 }

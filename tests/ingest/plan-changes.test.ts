@@ -1,6 +1,5 @@
-import { type ApplicationId, createLogger } from 'instep';
+import type { ApplicationId } from 'instep';
 import { type Operator, openContext, perform, readPlanChanges } from 'instep/operate';
-import { applyProductNames } from 'instep-engine/src/repair/plan-names.ts';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { Database, Query } from '../support/internals/database.ts';
 import { performOne } from '../support/internals/operations.ts';
@@ -8,6 +7,7 @@ import { linkTeam as link, writeProductName } from '../support/internals/rows.ts
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
+import { openSettleJobs } from '../support/service/settle-jobs.ts';
 import { receivedEvent } from '../support/stripe/events.ts';
 import { openAccount } from '../support/stripe/reconciled-account.ts';
 
@@ -37,8 +37,7 @@ const rowsOf = (query: Query, teamId: ApplicationId) =>
 const NONE = [null, null, null, null];
 
 async function applyNames(database: Database): Promise<void> {
-  const options = { database, logger: createLogger('silent') };
-  await applyProductNames(options, new AbortController().signal);
+  await openSettleJobs(database).planNames(new AbortController().signal);
 }
 
 describe.each(postgresServers)('the history of plans on $name', (server) => {

@@ -73,7 +73,7 @@ test('the name of a plan replaces the one that stayed, also if it is known only 
   expect(await rowOf(2)).toMatchObject({ plan_name: 'free', subscription_status: 'active' });
   await database.query(`
     insert into instep.products (product_id, name, looked_up_at) values ('prod_2', 'Team', now())
-        on conflict (product_id) do update set name = 'Team', is_applied = false`);
+        on conflict (product_id) do update set name = 'Team'`);
   await expect.poll(() => rowOf(2)).toMatchObject({ plan_name: 'Team' });
 });
 

@@ -3,7 +3,6 @@
 export { readCustomerIdsOf, readStates } from 'instep-engine/src/postgres/statements/customers.ts';
 export { linkTeam, setCustomer } from 'instep-engine/src/postgres/statements/link-teams.ts';
 export {
-  applyProductName,
   storeNamelessProducts,
   writeProductName,
 } from 'instep-engine/src/postgres/statements/products.ts';

@@ -3,6 +3,7 @@ import {
   createSettleJob,
   readCustomersOfParkedEvents,
 } from 'instep-engine/src/repair/parked-events.ts';
+import { nameTeams, readNamelessCustomers } from 'instep-engine/src/repair/plan-names.ts';
 import type { Database } from '../internals/database.ts';
 import type { Settle } from '../internals/ingest.ts';
 import { readEmptyTeams } from '../internals/rows.ts';
@@ -28,6 +29,11 @@ export function openSettleJobs(database: Database, options: JobOptions = {}) {
     emptyTeams: createSettleJob({
       ...settling,
       find: (page) => readEmptyTeams(database.query, page),
+    }),
+    planNames: createSettleJob({
+      ...settling,
+      settle: (customerId) => nameTeams(database, customerId, 'newest'),
+      find: (page) => readNamelessCustomers(database.query, page),
     }),
   };
 }

@@ -99,6 +99,7 @@ values ('access-rules'),
        ('catch-up'),
        ('empty-teams'),
        ('parked-events'),
+       ('plan-names'),
        ('reconcile'),
        ('retention');
 

@@ -192,10 +192,6 @@ create table instep.products (
   product_id   text        primary key,
   -- Null while it is unknown.
   name         text,
-  -- Names that it had before and that teams can still have.
-  former_names text[]      not null default '{}',
-  -- Whether its teams have the name.
-  is_applied   boolean     not null default false,
   -- When Stripe's API was last asked, whatever it answered; null: never.
   looked_up_at timestamptz
 );

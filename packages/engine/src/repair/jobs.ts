@@ -18,7 +18,7 @@ import {
   readCustomersOfOtherRules,
   readCustomersOfParkedEvents,
 } from './parked-events.ts';
-import { applyProductNames } from './plan-names.ts';
+import { nameTeams, readNamelessCustomers } from './plan-names.ts';
 import { pruneCustomers, pruneLog } from './prune.ts';
 import { createPruneJob } from './prune-job.ts';
 import { raiseNewCustomers } from './questions.ts';
@@ -97,7 +97,11 @@ export function createJobs(
     {
       name: 'plan-names',
       intervalMs: 5_000,
-      run: (signal) => applyProductNames({ database, logger }, signal),
+      run: createSettleJob({
+        ...{ settle: (customerId) => nameTeams(database, customerId, planSelection), logger },
+        find: (page) => readNamelessCustomers(query, page),
+        inTurn: inTurn('plan-names', { dueAfterMs: 2_000 }),
+      }),
     },
     {
       name: ASK_STRIPE_JOB,

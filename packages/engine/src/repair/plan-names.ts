@@ -1,70 +1,61 @@
-// Writes the names of products to the teams that lack them, or have a former one.
+// Gives teams the names of their plans that became known only after the plans. createSettleJob finds them and tries again.
 
-import type { ApplicationId } from '../postgres/application.ts';
-import type { Database } from '../postgres/database.ts';
-import { canOthersSucceed, DatabaseBusy } from '../postgres/errors.ts';
+import type { Database, Query } from '../postgres/database.ts';
 import type { Examined } from '../postgres/examine.ts';
-import {
-  applyProductName,
-  readTeamsToName,
-  readUnappliedNames,
-  storeAppliedName,
-  type UnappliedName,
-} from '../postgres/statements/products.ts';
-import type { Logger } from '../runtime/logging.ts';
-import { throttle } from '../runtime/retry.ts';
+import { writeCurrentPlan } from '../postgres/statements/current-plan.ts';
+import { type DuePage, lockTeam, readTeamsOf } from '../postgres/statements/teams.ts';
+import { isAfter } from '../postgres/tables/id-from-text.ts';
+import type { PlanSelection } from '../rule/plan-selection.ts';
 
-type NamesOptions = {
-  database: Pick<Database, 'query' | 'transaction'>;
-  logger: Logger;
-};
+/** The next customers whose plan lacks the name of its product, which is known by now. */
+export async function readNamelessCustomers(
+  query: Query,
+  { afterId, limit, exceptIds }: DuePage,
+): Promise<Examined<string, string>> {
+  const rows = await query<{ customerId: string }>({
+    name: 'read_nameless_customers',
+    text: `
+      select customer_id as "customerId"
+        from instep.customers
+        join instep.products on product_id = provider_product_id
+       where is_nameless
+         and name is not null
+         and ${isAfter('text', '$1::text', 'customer_id')}
+         and customer_id <> all ($2::text[])
+       order by customer_id
+       limit $3`,
+    values: [afterId, exceptIds, limit],
+  });
+  const found = rows.map(({ customerId }) => customerId);
+  return { found, examinedTo: found.length < limit ? null : (found.at(-1) ?? null) };
+}
 
-/** All teams are read, page by page, in at most this share of the time, so that other work comes first. */
-const SHARE = 0.05;
+/** A plan that has its name, or whose name the application refuses, is not found again. */
+const NAME_PLAN = `
+      update instep.customers
+         set plan_name = name
+        from instep.products
+       where customer_id = $1
+         and product_id = provider_product_id
+         and is_nameless`;
 
-/** Writes the names of products, which are looked up when `ask-stripe.ts` asks, to all of their teams. */
-export async function applyProductNames(
-  { database, logger }: NamesOptions,
-  signal: AbortSignal,
-): Promise<void> {
-  const { query } = database;
-
-  async function applyTo(
-    teamId: ApplicationId,
-    { productId, name }: UnappliedName,
-  ): Promise<'named' | 'refused' | 'locked'> {
-    try {
-      const isNamed = await database.transaction((query) =>
-        applyProductName(query, productId, teamId),
-      );
-      return isNamed ? 'named' : 'locked';
-    } catch (err) {
-      if (!canOthersSucceed(err)) throw err;
-      logger.warn({ productId, name, teamId, err }, 'team keeps its plan name');
-      return err instanceof DatabaseBusy ? 'locked' : 'refused';
+/**
+ * Writes the name of the plan to the teams of a customer.
+ *
+ * @throws DatabaseBusy when another transaction has locked a team; DatabaseRefused
+ */
+export async function nameTeams(
+  database: Pick<Database, 'transaction'>,
+  customerId: string,
+  planSelection: PlanSelection,
+): Promise<boolean> {
+  return await database.transaction(async (query) => {
+    for (const { id } of await readTeamsOf(query, [customerId])) {
+      const team = await lockTeam(query, id, 'no key update nowait');
+      if (team?.customerId !== customerId) continue;
+      await writeCurrentPlan(query, team, { planSelection, cause: 'name' });
     }
-  }
-
-  async function applyName(product: UnappliedName): Promise<void> {
-    const { productId } = product;
-    const teams = { named: 0, refused: 0, locked: 0 };
-    let afterId: ApplicationId | null = null;
-    do {
-      const startedAtMs = performance.now();
-      const page: Examined<ApplicationId> = await readTeamsToName(query, productId, afterId);
-      afterId = page.examinedTo;
-      if (afterId !== null) await throttle({ startedAtMs, share: SHARE }, signal);
-      for (const teamId of page.found) {
-        if (signal.aborted) return;
-        teams[await applyTo(teamId, product)] += 1;
-      }
-    } while (afterId !== null);
-    if (teams.named > 0) logger.info({ productId, teams: teams.named }, 'product name applied');
-    if (teams.locked === 0 && product.isKnownEverywhere) await storeAppliedName(query, product);
-  }
-
-  for (const product of await readUnappliedNames(query)) {
-    if (signal.aborted) return;
-    await applyName(product);
-  }
+    await query({ name: 'name_plan', text: NAME_PLAN, values: [customerId] });
+    return true;
+  });
 }

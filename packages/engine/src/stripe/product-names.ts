@@ -21,8 +21,7 @@ const MAX_CACHED = 10_000;
 
 /**
  * How long the result of a lookup is remembered: a name, because another instance can learn a newer one; and a
- * missing one, so that events don't wait for Stripe again. `storeAppliedName` in
- * postgres/statements/products.ts relies on it.
+ * missing one, so that events don't wait for Stripe again.
  */
 const LIFETIME_MS = 30 * 1_000;
 
