@@ -1,9 +1,8 @@
-// Whether the schema `instep` holds only our tables (docs/postgres.md): connect.ts refuses to start otherwise.
+// Whether the schema `instep` holds only our tables (docs/postgres.md): prepare.ts refuses it otherwise.
 
 import { InstepError } from '../runtime/errors.ts';
 import type { Query } from './database.ts';
-import { ENGINE_MIGRATIONS } from './migrations.ts';
-import type { FeatureSchema } from './prepare.ts';
+import { ENGINE_MIGRATIONS, type Migration } from './migrations.ts';
 
 /** The schema `instep` holds tables that are not ours, which would be deleted with it. */
 export class SchemaShared extends InstepError {
@@ -21,7 +20,10 @@ const CREATED = /^create (?:or replace )?(?:table|view) instep\.(\w+)/gm;
  */
 export async function checkOwnSchema(
   query: Query,
-  features: readonly FeatureSchema[],
+  features: readonly {
+    readonly migrations: readonly Migration[];
+    readonly views?: readonly string[];
+  }[],
 ): Promise<void> {
   const migrations = [ENGINE_MIGRATIONS, ...features.map((feature) => feature.migrations)].flat();
   const own = [
