@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import {
+  ENDED_STATUSES,
   eventsNeededFor,
   fold,
   foldAll,
@@ -73,6 +74,10 @@ test.each(['newest', 'best'] as const)(
         for (const [id, subscription] of state.subscriptions) {
           expect(subscription).toEqual(whole.state.subscriptions.get(id));
         }
+        const alive = [...whole.state.subscriptions].filter(
+          ([, { latest }]) => !ENDED_STATUSES.includes(latest.reported.status),
+        );
+        for (const [id] of alive) expect(state.subscriptions.has(id)).toBe(true);
       }),
       { numRuns: repetitions(20, 200) },
     );
