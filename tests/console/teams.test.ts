@@ -1,105 +1,95 @@
-import type { ApplicationId } from 'instep';
-import { describe, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { openConsole } from '../support/browser/console-pages.ts';
-import { addTeam, readCustomerIdsOf } from '../support/internals/rows.ts';
+import { addTeam } from '../support/internals/rows.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
 import { receivedEvent } from '../support/stripe/events.ts';
-import { indexesUsed } from '../support/stripe/plans.ts';
-
-const HOSTILE = '<script>alert("x")</script>\u202eright to left';
 
 const { database } = await createDatabase();
-let passMs = 0;
-let nowMs = 0;
-const clockMs = () => {
-  nowMs += passMs;
-  return nowMs;
-};
-const pages = await openConsole(database, { clockMs });
+const { query } = database;
+const pages = await openConsole(database);
+const ingest = openPipeline(database);
 
-test('an empty table says where teams come from', async () => {
-  const { text } = await pages.get('/teams');
-  expect(text).toContain('No teams yet Your app adds them to the table teams.');
-});
+const PRODUCTS = { Pro: 'prod_pro', Basic: 'prod_basic' } as const;
 
-describe('the search', () => {
-  let arranged: Promise<{ acme: ApplicationId; odd: ApplicationId }> | undefined;
-  function arrange() {
-    arranged ??= (async () => {
-      const { query } = database;
-      const acme = await addTeam(query, { name: 'Acme Rockets', customerId: 'cus_acme' });
-      const odd = await addTeam(query, { name: HOSTILE, customerId: 'cus_odd' });
-      await addTeam(query, { name: 'x'.repeat(10_000), customerId: null });
-      const ingest = openPipeline(database);
-      const end = { status: 'canceled', subscriptionId: 'sub_acme' };
-      await ingest([receivedEvent({ customerId: 'cus_acme', createdSeconds: 2_000, ...end })]);
-      return { acme, odd };
-    })();
-    return arranged;
-  }
-  const find = async (text: string) => {
-    const { html, status } = await pages.get(`/teams?search=${encodeURIComponent(text)}`);
-    expect(status).toBe(200);
-    expect(html).not.toContain('<script>alert');
-    return [...new Set([...html.matchAll(/href="\/teams\/(\d+)"/g)].map(([, id]) => Number(id)))];
-  };
-
-  test.each(['acme', 'ROCKETS', 'me rock', 'cus_acme', ' cus_acme ', 'sub_acme'])(
-    'finds a team by %j',
-    async (text) => {
-      const { acme } = await arrange();
-      expect(await find(text)).toEqual([acme]);
-    },
-  );
-
-  test('finds a team by its id, and others with this name', async () => {
-    const { acme, odd } = await arrange();
-    const named = await addTeam(database.query, { name: `Number ${acme}`, customerId: null });
-    expect(await find(String(acme))).toEqual([acme, named]);
-    expect(await find(String(odd))).toEqual([odd]);
-  });
-
-  test('finds a subscription by an index', async () => {
-    const used = await indexesUsed(database, (query) => readCustomerIdsOf(query, 'sub_acme', 50));
-    expect([...used]).toEqual(['customers_by_subscription']);
-  });
-});
-
-test('a slow search stops in time, says how far it got, and continues on the next page', async () => {
-  const { query } = database;
-  await query("insert into teams (name) select 'Crowd' from generate_series(1, 20000)");
-  // At both ends of each range that one statement searches.
-  const seams = await query<{ id: number }>(
-    `update teams
-        set name = 'Seam'
-       from (select id, row_number() over (order by id) as number from teams) as numbered
-      where numbered.id = teams.id
-        and number % 5000 in (0, 1)
-        and number > 1
-     returning teams.id`,
-  );
-  passMs = 100;
-  try {
-    const { html, text } = await pages.get('/teams?search=seam');
-    // A page with results waits for a click; an empty one continues by itself.
-    expect(html).not.toContain('hx-trigger="load');
-    const nothing = await pages.get('/teams?search=nobody%20at%20all');
-    expect(nothing.html).toMatch(/hx-get="[^"]*after=5000" hx-trigger="load/);
-    expect(text).toMatch(/Searched all teams up to id \d+\. There may be more\./);
-    const ids = seams.map(({ id }) => id);
-    expect(await readAll('/teams?search=seam')).toEqual(ids.toSorted((one, other) => one - other));
-  } finally {
-    passMs = 0;
-  }
-});
-
-async function readAll(path: string): Promise<number[]> {
-  const ids: number[] = [];
-  for (let next: string | undefined = path; next !== undefined; ) {
-    const { html } = await pages.get(next);
-    ids.push(...[...html.matchAll(/href="\/teams\/(\d+)"/g)].map(([, id]) => Number(id)));
-    next = /href="([^"]*)" rel="next"/.exec(html)?.[1]?.replaceAll('&amp;', '&');
-  }
-  return ids;
+/** A team that had this plan, with the status of its newest event. */
+async function addSubscribed(name: string, plan: keyof typeof PRODUCTS, status: string) {
+  const customerId = `cus_${name.toLowerCase()}`;
+  await addTeam(query, { name, customerId });
+  const event = { customerId, subscriptionId: `sub_${name}`, productId: PRODUCTS[plan] };
+  await ingest([receivedEvent({ ...event, status: 'active', createdSeconds: 1_000 })]);
+  const newest = { ...event, status, createdSeconds: 86_400 };
+  if (status !== 'active') await ingest([receivedEvent(newest)]);
+  return newest;
 }
+
+beforeAll(async () => {
+  expect((await pages.get('/teams')).text).toContain('No teams yet');
+  await query(
+    `insert into instep.products (product_id, name) values ('prod_pro', 'Pro'), ('prod_basic', 'Basic')`,
+  );
+  await addSubscribed('Delta', 'Pro', 'unpaid');
+  await addSubscribed('Alpha', 'Pro', 'active');
+  await addSubscribed('Charlie', 'Basic', 'unpaid');
+  await addSubscribed('Bravo', 'Pro', 'unpaid');
+  const echo = await addSubscribed('Echo', 'Basic', 'canceled');
+  // Of one second, and nothing shows which came last.
+  await ingest([receivedEvent({ ...echo, status: 'unpaid' }), receivedEvent(echo)]);
+  await addTeam(query, { name: 'Foxtrot', customerId: null });
+  await query(
+    `insert into instep.findings (customer_id, team_id, problem)
+     values ('cus_alpha', '2', 'missed event'), ('cus_delta', '1', 'changed by hand')`,
+  );
+});
+
+async function namesOn(path: string): Promise<string[]> {
+  const { html, status } = await pages.get(path);
+  expect(status).toBe(200);
+  return [...html.matchAll(/<a href="\/teams\/\d+"><bdi>(\w+)/g)].map(([, name = '']) => name);
+}
+
+test('all unpaid teams that were on Pro are 2 clicks from the overview', async () => {
+  const unpaid = (await pages.get('/')).hrefOf('unpaid') ?? '';
+  expect(await namesOn(unpaid)).toEqual(['Delta', 'Charlie', 'Bravo']);
+  const onPro = (await pages.get(unpaid)).hrefOf('was Pro') ?? '';
+  expect(onPro).toBe('/teams?status=unpaid&plan=Pro');
+  expect(await namesOn(onPro)).toEqual(['Delta', 'Bravo']);
+  expect((await pages.get(onPro)).hrefOf('Show all')).toBe('/teams');
+});
+
+test.each([
+  ['', ['Delta', 'Alpha', 'Charlie', 'Bravo', 'Echo', 'Foxtrot']],
+  ['status=active', ['Alpha']],
+  ['status=none', ['Foxtrot']],
+  ['plan=Basic', ['Charlie', 'Echo']],
+  ['plan=prod_pro', ['Delta', 'Alpha', 'Bravo']],
+  ['issue=unknown-order', ['Echo']],
+  ['issue=out-of-sync', ['Alpha']],
+  ['issue=changed-by-hand', ['Delta']],
+  ['status=unpaid&plan=Basic&search=CHAR', ['Charlie']],
+  ['status=%27%3B&plan=%00', []],
+])('filters by %j', async (parameters, names) => {
+  expect(await namesOn(`/teams?${parameters}`)).toEqual(names);
+});
+
+test('since when a payment is due is shown and exported', async () => {
+  await addSubscribed('Hotel', 'Pro', 'past_due');
+  const isDue = async (name: string) =>
+    /active , payment due Pro/.test((await pages.get(`/teams?search=${name}`)).text);
+  expect(await isDue('Hotel')).toBe(true);
+  expect(await isDue('Alpha')).toBe(false);
+  const { html } = await pages.get('/teams?search=Hotel&format=csv');
+  expect(html).toContain('1970-01-02T00:00:00.000Z');
+  // An old subscription that was left unpaid is not the one that decides the plan.
+  await query(`update teams set provider_subscription_id = 'sub_other' where name = 'Hotel'`);
+  expect(await isDue('Hotel')).toBe(false);
+});
+
+test('a team without a plan shows which one it lost', async () => {
+  const { text } = await pages.get('/teams?status=canceled');
+  expect(text).toMatch(/Echo 5 canceled was Basic cus_echo/);
+  const team = await pages.get('/teams/5');
+  expect(team.text).toMatch(
+    /was canceled\. The customer has had no plan since .* ; before that, it had Basic/,
+  );
+});
