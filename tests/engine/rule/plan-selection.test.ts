@@ -77,3 +77,12 @@ test('best: the newer one of two equally live subscriptions counts', () => {
   const newer = { subscriptionId: 'sub_1', createdSeconds: 11 };
   for (const order of permutations([older, newer])) expect(selected(order, 'best')).toBe('sub_1');
 });
+
+test.each([
+  ["the event's own", { planName: 'Pro' }, 'Pro'],
+  ["the product's, if the event has none", { planName: null }, 'Gold'],
+  ['missing, if neither has one', { planName: null, productId: 'prod_2' }, null],
+])('the name of the plan is %s', (_, report, name) => {
+  const names = new Map([['prod_1', 'Gold']]);
+  expect(teamPlan(stateOf([report]), 'newest', names)?.planName).toBe(name);
+});

@@ -10,6 +10,7 @@ test.each(['Active', ' active', 'of_tomorrow', 'toString', '', null])(
 );
 
 test('active is better than trialing, and every other status is equally bad', () => {
+  expect(GRANTING_STATUSES).toEqual(['active', 'trialing']);
   expect(rankOf('active')).toBeGreaterThan(rankOf('trialing'));
   expect(rankOf('trialing')).toBeGreaterThan(0);
   const others = Object.keys(STATUSES).filter((status) => !GRANTING_STATUSES.includes(status));
