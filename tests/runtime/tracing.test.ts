@@ -188,7 +188,7 @@ describe('a run of a maintenance job', () => {
   test('is a trace of its own', async () => {
     const run = await spans.find('maintain plan-names');
     expect(run.parentSpanContext).toBeUndefined();
-    expect(spans.partsOf(run).map(({ name }) => name)).toContain('read_unapplied_names');
+    expect(spans.partsOf(run).map(({ name }) => name)).toContain('read_nameless_customers');
   });
 });
 
