@@ -165,3 +165,15 @@ describe('exits with 1 and says why', () => {
     );
   });
 });
+
+test('a large table without an index on the customer gets the statement for one', async () => {
+  const app = await openApp('no tables');
+  await app.sql(`
+    create table clubs (id serial, stripe_customer_id text, plan_name text);
+    insert into clubs (stripe_customer_id) select 'cus_' || number from generate_series(1, 10000) as number`);
+  app.subscribe('cus_1', { status: 'canceled' });
+  const statement = 'create index concurrently on public.clubs (stripe_customer_id);';
+  expect(await app.audit()).toMatchObject({ code: 0, stderr: expect.stringContaining(statement) });
+  await app.sql(statement);
+  expect((await app.audit()).stderr).toBe('');
+});

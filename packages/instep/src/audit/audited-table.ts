@@ -8,6 +8,7 @@ import {
   type WantedTables,
 } from 'instep-engine/postgres';
 import { ConfigInvalid } from '../config/config.ts';
+import { missingCustomerIndex } from '../doctor/schema.ts';
 
 /** What is compared, and the field of a team that it is. The options of the command have the same names. */
 export const COMPARED = {
@@ -33,6 +34,9 @@ export type AuditedRow = Readonly<Partial<Record<Name, string | null>>> & {
 export type AuditedCustomer = { readonly customer: string; readonly rows: readonly AuditedRow[] };
 
 export type AuditedTable = Awaited<ReturnType<typeof findAuditedTable>>;
+
+/** Below this, reading all rows takes milliseconds. */
+const MANY_ROWS = 10_000;
 
 /** If a policy would hide rows from the role, PostgreSQL then refuses to read the table. */
 export const REFUSE_HIDDEN_ROWS = 'set local row_security = off';
@@ -85,6 +89,8 @@ export async function findAuditedTable(query: Query, wanted: WantedTables) {
   if (rows === 0) throw notFound(`${table} has no row with a customer`);
   return {
     ...{ name: table, customers, rows },
+    /** The statement for an index on the customer, if a large table has none. */
+    missingIndex: rows < MANY_ROWS ? null : await missingCustomerIndex(query, teams),
     columns: columns.map(({ column }) => column.name),
     /** What some row has a value of. */
     used: new Set(NAMES.filter((name) => filled[name])),

@@ -14,7 +14,7 @@ import {
 } from '../audit/audited-table.ts';
 import { readApiConfig } from '../config/config.ts';
 import { createCommand, positiveInteger } from './arguments.ts';
-import { print, printable, showProgress, stopSignal, writeRows } from './output.ts';
+import { print, printable, printMessage, showProgress, stopSignal, writeRows } from './output.ts';
 import { onDatabase, requireDatabase, withServer } from './with-database.ts';
 
 type Plans = ReadonlyMap<string, readonly string[]>;
@@ -85,11 +85,12 @@ async function auditOn(database: Database, wanted: WantedTables, options: Option
   const signal = stopSignal();
   const printForPeople = options.json || options.csv ? () => undefined : print;
   const table = await database.transaction((query) => findAuditedTable(query, wanted));
-  const { name, columns, customers, rows } = table;
+  const { name, columns, customers, rows, missingIndex } = table;
   const inRows = rows === customers ? '' : ` in ${counted(rows, 'row')}`;
   printForPeople(
     `Table ${name}: ${counted(customers, 'customer')}${inRows} (${columns.join(', ')})`,
   );
+  if (missingIndex !== null) printMessage(`${name} ${NO_INDEX}: ${missingIndex}`);
   const startedAtMs = Date.now();
   const listed = (count: number, share: number) => {
     const bar = '█'.repeat(Math.round(share * 10)).padEnd(10, '░');
@@ -107,6 +108,8 @@ async function auditOn(database: Database, wanted: WantedTables, options: Option
   printForPeople(listed(found.subscriptions, 1));
   await printFindings(found, table, options);
 }
+
+const NO_INDEX = 'has no index on the customer, so Instep would read all of it for each event';
 
 /** What is said of one row, or of several, in the order in which it counts. */
 const TEXTS: Readonly<Record<Exclude<Difference['code'], 'own_plan'>, string>> = {
