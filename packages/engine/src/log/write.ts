@@ -1,9 +1,10 @@
 // The values of the statement that writes (write-text.ts).
 
 import type { Statement } from '../postgres/statement.ts';
+import { planColumns, timeText } from '../postgres/teams-table.ts';
 import type { ChangeCause } from '../rule/plan-change.ts';
 import { writeState } from '../rule/state-json.ts';
-import { FACT_COLUMNS, planColumns, timeText } from './customer-columns.ts';
+import { FACT_COLUMNS } from './customer-columns.ts';
 import type { CustomerDecision, EventDecision } from './decide.ts';
 import type { ReadableEvent } from './log-event.ts';
 

@@ -49,6 +49,25 @@ export function columnOf({ name }: Field): string {
   return COLUMNS.get(name) ?? name;
 }
 
+/** A value as JSON has it. A missing one is null. */
+export type ColumnValue = string | readonly string[] | number | boolean | undefined;
+
+/** A time as JSON has it. */
+export const timeText = (seconds: number | null | undefined) =>
+  typeof seconds === 'number' ? new Date(seconds * 1_000).toISOString() : undefined;
+
+/** The columns of a plan in Instep's own tables, as JSON has them. */
+export function planColumns(plan: PlanInRow | null, suffix = ''): Record<string, ColumnValue> {
+  const columns: Record<string, ColumnValue> = {};
+  for (const field of PLAN_FIELDS) {
+    const value = plan?.[field.name] ?? undefined;
+    if (value === undefined) continue;
+    columns[columnOf(field) + suffix] =
+      typeof value === 'number' && field.type === 'timestamptz' ? timeText(value) : value;
+  }
+  return columns;
+}
+
 function columnIn({ plan }: TeamsTable, { name }: Field): PlanColumn {
   const column = plan.get(name);
   if (column === undefined) throw new RangeError(`the table has no column for ${name}`);

@@ -77,6 +77,7 @@ function spacedEvenly(): (signal: AbortSignal | undefined) => Promise<void> {
   };
 }
 
+/** As `limitRate`, for single requests: those of an audit. */
 export function limitOwnRate(get: Get): Get {
   const nextTime = spacedEvenly();
   return async (request) => {

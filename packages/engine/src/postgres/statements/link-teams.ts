@@ -39,7 +39,9 @@ export async function linkTeam(
   if (isChanged && !isExpected) return formerCustomerId;
   const isForced = formerCustomerId !== null && isChanged;
   await setCustomer(query, id, customerId);
-  await query({ name: 'raise_version', text: RAISE_VERSION, values: [customerId] });
+  if (customerId !== null) {
+    await query({ name: 'raise_version', text: RAISE_VERSION, values: [customerId] });
+  }
   const writing = { ...options, isForced, formerCustomerId };
   await writeCurrentPlan(query, { ...team, customerId }, writing);
   return customerId;

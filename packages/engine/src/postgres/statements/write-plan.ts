@@ -1,11 +1,18 @@
 // Writes the plan of a team that is locked, and its change. What ingest writes is in log/write-text.ts.
 
 import type { ActingOperator, ChangeCause } from '../../rule/plan-change.ts';
-import { PLAN_FIELDS, type PlanInRow } from '../../rule/plan-fields.ts';
+import type { PlanInRow } from '../../rule/plan-fields.ts';
 import type { Query } from '../database.ts';
 import { DatabaseRefused } from '../errors.ts';
 import type { ApplicationTables } from '../tables/application-tables.ts';
-import { assigned, columnOf, fieldsOf, teamField, valueInTeam } from '../teams-table.ts';
+import {
+  assigned,
+  columnOf,
+  fieldsOf,
+  planColumns,
+  teamField,
+  valueInTeam,
+} from '../teams-table.ts';
 import type { Team } from './teams.ts';
 
 /** A plan to write to a team, which is as it was read under its lock, and why. */
@@ -65,25 +72,15 @@ const WRITE_PLAN = ({ teams: { table } }: ApplicationTables) => {
 
 /** The change as a row of `instep.plan_changes`. */
 function changeOf({ team, shouldBe, cause, operator }: PlanWrite, isNamed: boolean) {
-  const row: Record<string, unknown> = {
+  return {
     team_id: team.id,
     customer_id: team.customerId,
     cause,
     operator: operator?.name,
     action_id: operator?.actionId,
+    ...planColumns(team.plan, '_before'),
+    ...planColumns(isNamed ? shouldBe : { ...shouldBe, planName: null }, '_after'),
   };
-  for (const field of PLAN_FIELDS) {
-    // The table has no column for it.
-    if (team.plan[field.name] === undefined) continue;
-    const inColumn = (value: PlanInRow[typeof field.name]) =>
-      field.type === 'timestamptz' && typeof value === 'number'
-        ? new Date(value * 1_000).toISOString()
-        : value;
-    const isLeftOut = field.name === 'planName' && !isNamed;
-    row[`${columnOf(field)}_before`] = inColumn(team.plan[field.name]);
-    row[`${columnOf(field)}_after`] = isLeftOut ? null : inColumn(shouldBe[field.name]);
-  }
-  return row;
 }
 
 /**
