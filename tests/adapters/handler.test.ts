@@ -13,6 +13,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vite
 import type { Database } from '../support/internals/database.ts';
 import { addTeam, addUser, readTeam } from '../support/internals/rows.ts';
 import { startProxy } from '../support/network/tcp-proxy.ts';
+import { untilWaiting } from '../support/postgres/locks.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { SETTINGS } from '../support/process/instep-process.ts';
 import { PROFILE, WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
@@ -154,9 +155,16 @@ describe('the start', () => {
       throw new Error('planted');
     };
     const handler = create({ logger: { ...logger, warn } });
-    // At the same time, on a connection each. A statement that fails can close its own.
     const cookie = await sessionCookie(1);
-    await Promise.all([handler(userRequest(cookie)), handler.access(1)]);
+    await handler(userRequest(cookie));
+    // Both wait at the same time, on a connection each. A statement that fails can close its own.
+    const holder = new pg.Client(url.href);
+    await holder.connect();
+    await holder.query('begin; lock table users, teams');
+    const both = [handler(userRequest(cookie)), handler.access(1)];
+    await untilWaiting(database, both.length);
+    await holder.end();
+    await Promise.all(both);
     await untilConnected(2);
     await database.query('alter table instep.refusals rename to moved');
     await handler(userRequest(cookie));
