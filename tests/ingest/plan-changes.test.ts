@@ -1,5 +1,5 @@
 import type { ApplicationId } from 'instep';
-import { type Operator, openContext, perform, readPlanChanges } from 'instep/operate';
+import { type Operator, openContext, perform } from 'instep/operate';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { Database, Query } from '../support/internals/database.ts';
 import { performOne } from '../support/internals/operations.ts';
@@ -116,35 +116,10 @@ describe('what operators and maintenance change', async () => {
     await perform(context, operator, [{ action: 'unlink', subject, expectedCustomerId: 'cus_1' }]);
     expect(await causes(teamId)).toEqual([
       ['event', null],
-      ['app', null],
       ['repair', 'user:7'],
       ['link', 'user:7'],
       ['repair', 'user:7'],
       ['link', 'user:7'],
     ]);
-  });
-
-  test('a change by hand is noticed once, with the time since when it can have been made', async () => {
-    const teamId = await account.addTeam('cus_3');
-    const fields = { customerId: 'cus_3', subscriptionId: 'sub_3', productId: 'prod_pro' };
-    await account.happen({ ...fields, createdSeconds: secondsAgo(9_000) });
-    await query(`update teams set plan_name = 'By hand' where id = $1`, [teamId]);
-    await performOne(context, operator, {
-      action: 'reconcile',
-      customerId: 'cus_3',
-      isDryRun: true,
-    });
-    expect(await causes(teamId)).toHaveLength(1);
-    await performOne(context, operator, { action: 'reconcile', customerId: 'cus_3' });
-    await performOne(context, operator, { action: 'reconcile', customerId: 'cus_3' });
-    const [repair, byHand, event] = await readPlanChanges(context, { teamId });
-    expect(byHand).toMatchObject({
-      cause: 'app',
-      before: event?.after,
-      after: { planName: 'By hand' },
-      possibleSince: event?.changedAt,
-    });
-    expect(repair).toMatchObject({ cause: 'repair', before: byHand?.after, possibleSince: null });
-    expect(await causes(teamId)).toHaveLength(3);
   });
 });

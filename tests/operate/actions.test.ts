@@ -314,7 +314,7 @@ test('records who removed a consumer of changes, or passed a change to it again'
   const remove = () => performOne(context, operator, { action: 'remove-consumer', consumer });
   await expect(replay()).rejects.toMatchObject({ code: 'CHANGE_UNKNOWN' });
   await query(
-    `insert into instep.plan_changes (id, team_id, cause) overriding system value values (7, 1, 'app')`,
+    `insert into instep.plan_changes (id, team_id, cause) overriding system value values (7, 1, 'event')`,
   );
   await query(`
     insert into instep.waiting_plan_changes (consumer, change_id, team_id, retry_at, set_aside_at)

@@ -11,7 +11,6 @@ import {
   readTimeline,
   type TimelineItem,
 } from 'instep/operate';
-import { recordApplicationChanges } from 'instep-engine/src/postgres/statements/plan-changes.ts';
 import { afterAll, expect, test } from 'vitest';
 import { addTeam } from '../support/internals/rows.ts';
 import { eventBody, received } from '../support/stripe/events.ts';
@@ -62,10 +61,9 @@ async function arrange() {
     deliver,
     replaceBy,
     actOn,
-    /** The application writes the row, which a comparison notices. */
+    /** The application writes the row. */
     async writeByHand(planName: string) {
       await query('update teams set plan_name = $2 where id = $1', [teamId, planName]);
-      await recordApplicationChanges(account.database, [teamId]);
     },
   };
 }
@@ -98,11 +96,9 @@ test('has each thing that happened once, with what it changed', async () => {
     ['dismiss', null, null],
     ['link', null, 'Pro'],
     ['unlink', 'Gold', null],
-    ['change', 'Pro', 'Gold'],
     ['event', null, 'Pro'],
   ]);
   expect(items[0]).toMatchObject({ action: { note: 'why not', operator: 'user:7' } });
-  expect(items[3]).toMatchObject({ change: { cause: 'app', possibleSince: expect.any(Date) } });
 });
 
 test('has a change with the action that made it, whenever that was recorded', async () => {

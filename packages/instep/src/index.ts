@@ -28,7 +28,6 @@ export {
   type DeclaredTables,
   type MemberField,
   type PlanChange,
-  SchemaInUse,
   SchemaMismatch,
   type TeamChangesRequest,
   type TeamField,

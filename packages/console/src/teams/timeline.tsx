@@ -1,4 +1,3 @@
-import { html } from 'hono/html';
 import type { Child } from 'hono/jsx';
 import {
   type NamedTeam,
@@ -17,7 +16,7 @@ import { Notice, Panel } from '../components/panels.tsx';
 import { PlanStep } from '../components/plan-step.tsx';
 import { Table } from '../components/table.tsx';
 import { Time, UntrustedText } from '../components/text.tsx';
-import { EventLink, eventsOf, ISSUE_NAMES, ReasonText, SubjectLink, teamUrl } from '../links.tsx';
+import { EventLink, eventsOf, ReasonText, SubjectLink, teamUrl } from '../links.tsx';
 import { urlWith } from '../query-parameters.ts';
 
 /** How many items a page has. */
@@ -79,7 +78,6 @@ const isRepeated = (item: TimelineItem) =>
 
 /** What changed the plan, in a word or two. */
 const CAUSES = {
-  app: ISSUE_NAMES['changed-by-hand'],
   event: 'event',
   snapshot: 'asked of Stripe',
   repair: 'repaired',
@@ -104,8 +102,7 @@ function What({ item, hasSeveral }: WhatProps) {
   switch (item.kind) {
     case 'change': {
       const { cause, operator } = item.change;
-      const tone = cause === 'app' ? 'warning' : 'accent';
-      return <Sign word={CAUSES[cause]} tone={tone} by={operator} />;
+      return <Sign word={CAUSES[cause]} tone="accent" by={operator} />;
     }
     case 'action': {
       const { action, isDone, operator } = item.action;
@@ -184,11 +181,7 @@ function Why({ item }: ItemProps) {
 /** A later arrival is worth a sentence. */
 const LATE_MS = 60_000;
 
-function WhyChanged({ cause, eventId, possibleSince }: PlanChange) {
-  if (cause === 'app') {
-    const after = possibleSince && <Time ms={possibleSince.getTime()} />;
-    return html`Instep noticed it then. ${after && html`It was changed after ${after}.`}`;
-  }
+function WhyChanged({ eventId }: PlanChange) {
   if (eventId === null) return <>–</>;
   return (
     <>

@@ -33,7 +33,7 @@ export {
   pagesOf,
   rowsOf,
 } from './examine.ts';
-export { checkSchema, readPending, SchemaInUse, SchemaMismatch } from './migrate.ts';
+export { checkSchema, readPending, SchemaMismatch } from './migrate.ts';
 export { ENGINE_MIGRATIONS, type Migration, newestVersion } from './migrations.ts';
 export { columnArrays, type NamedStatement, onlyRow } from './named-statement.ts';
 export { type NeonSql, neonDatabase } from './neon-database.ts';

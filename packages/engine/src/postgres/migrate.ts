@@ -1,10 +1,10 @@
 // Runs the migrations of migrations.ts, and says whether a schema is the one of this program. connect.ts migrates; the
 // server and the commands check.
 
-import { CodedError, InstepError } from '../runtime/errors.ts';
+import { CodedError } from '../runtime/errors.ts';
 import { retry } from '../runtime/retry.ts';
 import type { Database, Query } from './database.ts';
-import { sqlState } from './errors.ts';
+import { DatabaseBusy } from './errors.ts';
 import { ENGINE_MIGRATIONS, type Migration, newestVersion } from './migrations.ts';
 
 /**
@@ -22,11 +22,6 @@ export class SchemaMismatch extends CodedError<'SCHEMA_NEWER' | 'SCHEMA_OUTDATED
   }
 }
 
-/** A migration must change a table that another session is using for a long time. */
-export class SchemaInUse extends InstepError {
-  readonly code = 'SCHEMA_IN_USE';
-}
-
 /** An arbitrary number that every instance locks. */
 export const MIGRATION_LOCK = 4_673_837;
 
@@ -37,9 +32,6 @@ export const MIGRATION_LOCK = 4_673_837;
 const TABLE_LOCK_TIMEOUT_MS = 500;
 const RETRY_AFTER_MS = 500;
 const GIVE_UP_AFTER_MS = 60_000;
-
-/** PostgreSQL's `lock_not_available`. */
-const LOCK_TIMEOUT_STATE = '55P03';
 
 type MigrateOptions = {
   /** Which of the application's tables to create when it has none; both when left out. */
@@ -56,7 +48,7 @@ type MigrateOptions = {
  * several instances start at once, one migrates and the others wait for it. Returns the names of the
  * migrations that it ran.
  *
- * @throws SchemaMismatch when the program can't migrate the database, SchemaInUse when a table stays locked, and the
+ * @throws SchemaMismatch when the program can't migrate the database, DatabaseBusy when a table stays locked, and the
  * errors of `verify`
  */
 export async function migrate(
@@ -84,37 +76,24 @@ export async function migrate(
           [String(createsTables), String(TABLE_LOCK_TIMEOUT_MS)],
         );
         const pending = await readPending(query, migrations);
-        for (const migration of pending) await run(query, migration);
+        for (const { owner, version, name, sql, compatibleFrom } of pending) {
+          await query(sql);
+          await query(RECORD_MIGRATION, [owner, version, name, compatibleFrom]);
+        }
         await verify(query);
         return pending.map(({ name }) => name);
       }),
     {
-      isRetryable: (error) => error instanceof SchemaInUse && performance.now() < giveUpAtMs,
+      isRetryable: (error) => error instanceof DatabaseBusy && performance.now() < giveUpAtMs,
       firstPauseMs: RETRY_AFTER_MS,
       longestPauseMs: RETRY_AFTER_MS,
     },
   );
 }
 
-async function run(
-  query: Query,
-  { owner, version, name, sql, compatibleFrom }: Migration,
-): Promise<void> {
-  try {
-    await query(sql);
-  } catch (cause) {
-    if (sqlState(cause) !== LOCK_TIMEOUT_STATE) throw cause;
-    throw new SchemaInUse(
-      `another session, such as a backup, uses a table that ${name} must change, so nothing was ` +
-        'changed: try again when that session has ended',
-      { cause },
-    );
-  }
-  await query(
-    'insert into instep.migrations (owner, version, name, compatible_from) values ($1, $2, $3, $4)',
-    [owner, version, name, compatibleFrom],
-  );
-}
+const RECORD_MIGRATION = `
+      insert into instep.migrations (owner, version, name, compatible_from)
+      values ($1, $2, $3, $4)`;
 
 /**
  * Checks that the database has the migrations that this program knows, and none that it can't work

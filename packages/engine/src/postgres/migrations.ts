@@ -138,15 +138,6 @@ create table instep.listed_subscriptions (
 -- are used as they are. An empty table beside the application's other one would hide that the
 -- application keeps its rows elsewhere, so the check of the tables reports a single one.
 
-create function instep.touch_updated_at() returns trigger
-  language plpgsql as
-$body$
-begin
-  new.updated_at := now();
-  return new;
-end
-$body$;
-
 do $$
 declare
   -- src/postgres/migrate.ts sets it to false if the configuration declares the tables, and to teams without the profile.
@@ -172,8 +163,6 @@ begin
         updated_at    timestamptz not null default now(),
         deleted_at    timestamptz
       );
-      create trigger users_touch_updated_at before update on users
-        for each row execute function instep.touch_updated_at();
     end if;
 
     create table teams (
@@ -187,8 +176,6 @@ begin
       plan_name                text,
       subscription_status      text
     ) with (fillfactor = 80);
-    create trigger teams_touch_updated_at before update on teams
-      for each row execute function instep.touch_updated_at();
   end if;
 end
 $$;

@@ -142,8 +142,6 @@ create table instep.plan_changes (
   customer_id                     text,
   -- Not the beginning of the transaction, which can wait for the team while another one changes its plan.
   changed_at                      timestamptz not null default clock_timestamp(),
-  -- Since when the row can have differed, for a change that the application made itself and Instep noticed later.
-  possible_since                  timestamptz,
   -- Without a check, like the outcome of an event.
   cause                           text        not null,
   event_id                        text,

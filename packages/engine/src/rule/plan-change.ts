@@ -1,6 +1,6 @@
 // Why a team's plan changed, and who changed it.
 
-/** What changed a team's plan: `name` is the product's name, `app` the application itself, which Instep noticed later. */
+/** What changed a team's plan: `name` is the product's name. */
 export type ChangeCause =
   | 'event'
   | 'snapshot'
@@ -8,8 +8,7 @@ export type ChangeCause =
   | 'rebuild'
   | 'link'
   | 'name'
-  | 'operator'
-  | 'app';
+  | 'operator';
 
 /** An operator who acts; the audit has the action under its id. */
 export type ActingOperator = { readonly name: string; readonly actionId: number | null };

@@ -3,17 +3,11 @@
 import type { ChangeCause } from '../../rule/plan-change.ts';
 import { PLAN_FIELDS, type PlanInRow } from '../../rule/plan-fields.ts';
 import type { ApplicationId } from '../application.ts';
-import type { Database, Query } from '../database.ts';
+import type { Query } from '../database.ts';
 import { onlyRow } from '../named-statement.ts';
 import type { ApplicationTables } from '../tables/application-tables.ts';
 import { idFrom } from '../tables/id-from-text.ts';
 import { columnOf, comparable } from '../teams-table.ts';
-
-/** The plan before and after a change. */
-const columnsOf = (when: 'before' | 'after') =>
-  PLAN_FIELDS.map((field) => `${columnOf(field)}_${when}`).join(', ');
-const BEFORE = columnsOf('before');
-const AFTER = columnsOf('after');
 
 /** A change of a team's plan. */
 export type PlanChange = {
@@ -23,8 +17,6 @@ export type PlanChange = {
   /** The customer whose plan it is or was. */
   readonly customerId: string | null;
   readonly changedAt: Date;
-  /** For a change that the application itself made and Instep noticed at `changedAt`: when it can have been made. */
-  readonly possibleSince: Date | null;
   readonly cause: ChangeCause;
   readonly eventId: string | null;
   /** When the event was created, by Stripe's clock. */
@@ -36,20 +28,20 @@ export type PlanChange = {
   readonly after: PlanInRow | null;
 };
 
-/** SQL for the plan in these columns: a field that is not the contract's is there if it has a value. */
-function planJson(column: (name: string) => string): string {
+/** SQL for the plan before or after a change: a field that is not the contract's is there if it has a value. */
+function planOf(when: 'before' | 'after'): string {
+  const columns = PLAN_FIELDS.map((field) => `${columnOf(field)}_${when}`);
   const pairs = (isRequired: boolean) =>
     PLAN_FIELDS.filter((field) => field.isRequired === isRequired).map((field) => {
-      return `'${field.name}', ${comparable(column(columnOf(field)), field.type)}`;
+      return `'${field.name}', ${comparable(`${columnOf(field)}_${when}`, field.type)}`;
     });
-  return `jsonb_build_object(${pairs(true)}) || jsonb_strip_nulls(jsonb_build_object(${pairs(false)}))`;
-}
-
-const planOf = (when: 'before' | 'after') => `
+  return `
              case
-               when num_nonnulls(${when === 'before' ? BEFORE : AFTER}) > 0
-                 then ${planJson((column) => `${column}_${when}`)}
+               when num_nonnulls(${columns}) > 0
+                 then jsonb_build_object(${pairs(true)})
+                      || jsonb_strip_nulls(jsonb_build_object(${pairs(false)}))
              end as ${when}`;
+}
 
 /** The columns of a `PlanChange`, from `change`. */
 export const PLAN_CHANGE_COLUMNS = ({ teams: { idType } }: ApplicationTables) => `
@@ -57,7 +49,6 @@ export const PLAN_CHANGE_COLUMNS = ({ teams: { idType } }: ApplicationTables) =>
              ${idType === 'bigint' ? idFrom(idType, 'change.team_id') : 'change.team_id'} as "teamId",
              change.customer_id as "customerId",
              change.changed_at as "changedAt",
-             change.possible_since as "possibleSince",
              change.cause,
              change.event_id as "eventId",
              change.event_created_at as "eventCreatedAt",
@@ -101,43 +92,4 @@ export async function readNewestChange(query: Query): Promise<number> {
   const text = 'select coalesce(max(id), 0) as id from instep.plan_changes';
   const row = await onlyRow<{ id: number }>(query, { name: 'read_newest_change', text });
   return row.id;
-}
-
-/** A team's plan now, in the order of `AFTER`. */
-const TEAM_PLAN = PLAN_FIELDS.map((field) => `team.${columnOf(field)}::${field.type}`).join(', ');
-
-/** The teams of `$1` that have another plan than the history says. */
-const FROM_DIFFERING_TEAMS = ({ teams: { rows, idType } }: ApplicationTables) => `
-          from ${rows} as team
-         cross join lateral (
-                 select changed_at, ${AFTER}
-                   from instep.plan_changes
-                  where team_id = team.id::text
-                  order by id desc
-                  limit 1
-               ) as last
-         where team.id = any ($1::${idType}[])
-           and (${TEAM_PLAN}) is distinct from (${AFTER})`;
-
-const LOCK_DIFFERING = (tables: ApplicationTables) =>
-  `select team.id ${FROM_DIFFERING_TEAMS(tables)} order by team.id for no key update of team skip locked`;
-
-// Only now does it see what was committed before the lock.
-const RECORD_APPLICATION_CHANGES = (tables: ApplicationTables) => `
-        insert into instep.plan_changes
-               (team_id, customer_id, cause, possible_since, ${BEFORE}, ${AFTER})
-        select team.id::text, team.provider_customer_id, 'app', changed_at, ${AFTER}, ${TEAM_PLAN}
-        ${FROM_DIFFERING_TEAMS(tables)}`;
-
-/** Records what the application has changed in these teams. A team that is locked is next. */
-export async function recordApplicationChanges(
-  database: Database,
-  teamIds: readonly ApplicationId[],
-): Promise<void> {
-  await database.transaction(async (query) => {
-    const locking = { name: 'lock_differing_teams', text: LOCK_DIFFERING, values: [teamIds] };
-    const ids = (await query<{ id: ApplicationId }>(locking)).map(({ id }) => id);
-    const recording = { name: 'record_application_changes', text: RECORD_APPLICATION_CHANGES };
-    if (ids.length > 0) await query({ ...recording, values: [ids] });
-  });
 }

@@ -8,7 +8,6 @@ import { canOthersSucceed, DatabaseBusy } from '../../postgres/errors.ts';
 import { writeCurrentPlan } from '../../postgres/statements/current-plan.ts';
 import { readStates } from '../../postgres/statements/customers.ts';
 import { ISSUE_CAUSES, storeIssues } from '../../postgres/statements/issues.ts';
-import { recordApplicationChanges } from '../../postgres/statements/plan-changes.ts';
 import { readProductNames } from '../../postgres/statements/products.ts';
 import { type LinkedTeam, lockTeam, readTeamsOf } from '../../postgres/statements/teams.ts';
 import { hasPlan, isSamePlan } from '../../rule/plan.ts';
@@ -42,9 +41,6 @@ export async function reconcileTeams(
   const { confirmed } = await confirmDrifts(teams, listed, options, signal);
   let repairs: ReadonlyMap<ApplicationId, RepairResult> = new Map();
   if (!isDryRun) {
-    // Before a repair takes them away.
-    const teamIds = teams.map(({ id }) => id);
-    await recordApplicationChanges(database, teamIds);
     repairs = await repairAll(confirmed, listed, options, signal);
     await ingestOtherStatuses(teams, listed, options);
   }
