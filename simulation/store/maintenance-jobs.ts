@@ -1,16 +1,14 @@
 import type { PlanSelection } from 'instep-engine/rule';
 import type { Ingest, Settle } from 'instep-engine/src/log/pipeline.ts';
 import type { Database, Query } from 'instep-engine/src/postgres/database.ts';
-import { readEmptyTeams } from 'instep-engine/src/postgres/statements/teams.ts';
 import { askForOrder } from 'instep-engine/src/repair/ambiguous-order.ts';
 import { askForName, createAskJob } from 'instep-engine/src/repair/ask-stripe.ts';
 import { FailedJobs } from 'instep-engine/src/repair/failed-jobs.ts';
-import {
-  createSettleJob,
-  readCustomersOfParkedEvents,
-} from 'instep-engine/src/repair/parked-events.ts';
-import { nameTeams, readNamelessCustomers } from 'instep-engine/src/repair/plan-names.ts';
 import { pruneEvents } from 'instep-engine/src/repair/prune.ts';
+import {
+  createSettleJobs,
+  readCustomersOfParkedEvents,
+} from 'instep-engine/src/repair/settle-jobs.ts';
 import type { Job } from 'instep-engine/src/repair/worker.ts';
 import type { Logger } from 'instep-engine/src/runtime/logging.ts';
 import type { SimulatedApi } from './simulated-api.ts';
@@ -36,31 +34,23 @@ export function maintenanceJobs(options: MaintenanceOptions): readonly Job[] {
   const { database, query, ingest, settle, planSelection, api, logger, now, nonce } = options;
   const { retrieveSubscription, retrieveProductName } = api;
   const ordering = { query, ingest, retrieveSubscription, now, nonce };
-  const jobs: Readonly<Record<string, Job['run']>> = {
-    parked: createSettleJob({
-      ...{ settle, logger, againAfterMs: 0 },
-      find: (page) => readCustomersOfParkedEvents(query, page),
-    }),
-    'empty-teams': createSettleJob({
-      ...{ settle, logger, againAfterMs: 0 },
-      find: (page) => readEmptyTeams(query, page),
-    }),
-    'ask-stripe': createAskJob({
-      query,
-      logger,
-      failedJobs: new FailedJobs(query, logger),
-      asks: {
-        'ambiguous-order': (id, signal) => askForOrder(id, ordering, signal),
-        'product-names': askForName(query, retrieveProductName),
-      },
-      firstPauseMs: 0,
-    }),
-    'plan-names': createSettleJob({
-      ...{ settle: (id) => nameTeams(database, id, planSelection), logger, againAfterMs: 0 },
-      find: (page) => readNamelessCustomers(query, page),
-    }),
-  };
-  return Object.entries(jobs).map(([name, run]) => ({ name, intervalMs: INTERVAL_MS, run }));
+  const askStripe = createAskJob({
+    query,
+    logger,
+    failedJobs: new FailedJobs(query, logger),
+    asks: {
+      'ambiguous-order': (id, signal) => askForOrder(id, ordering, signal),
+      'product-names': askForName(query, retrieveProductName),
+    },
+    firstPauseMs: 0,
+  });
+  const settling = { database, settle, logger, planSelection, keepsPaused: false };
+  const settleJobs = createSettleJobs({
+    ...{ ...settling, holder: nonce(), dueAfterMs: 0, againAfterMs: 0 },
+  });
+  return [...settleJobs, { name: 'ask-stripe', run: askStripe }].map(({ name, run }) => ({
+    ...{ name, intervalMs: INTERVAL_MS, run },
+  }));
 }
 
 /**

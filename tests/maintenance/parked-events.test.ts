@@ -1,7 +1,7 @@
 import { createLogger } from 'instep';
 import { findIssues } from 'instep/operate';
 import { DatabaseBusy } from 'instep-engine/postgres';
-import { readCustomersOfParkedEvents } from 'instep-engine/src/repair/parked-events.ts';
+import { readCustomersOfParkedEvents } from 'instep-engine/src/repair/settle-jobs.ts';
 import { expect, test } from 'vitest';
 import { pagesOf } from '../support/internals/database.ts';
 import type { Ingest, Settle } from '../support/internals/ingest.ts';

@@ -1,12 +1,7 @@
 import { createLogger } from 'instep';
-import {
-  createSettleJob,
-  readCustomersOfParkedEvents,
-} from 'instep-engine/src/repair/parked-events.ts';
-import { nameTeams, readNamelessCustomers } from 'instep-engine/src/repair/plan-names.ts';
+import { createSettleJobs } from 'instep-engine/src/repair/settle-jobs.ts';
 import type { Database } from '../internals/database.ts';
 import type { Settle } from '../internals/ingest.ts';
-import { readEmptyTeams } from '../internals/rows.ts';
 import { openWholePipeline } from './pipelines.ts';
 
 type JobOptions = {
@@ -14,26 +9,23 @@ type JobOptions = {
   readonly againAfterMs?: number;
 };
 
-/** The jobs that settle customers, as one instance runs them. They have no lease, so they run whenever a test wants. */
+/** The jobs that settle customers, as one instance runs them: whenever a test wants. */
 export function openSettleJobs(database: Database, options: JobOptions = {}) {
-  const settling = {
+  const jobs = createSettleJobs({
+    database,
     settle: openWholePipeline(database).settle,
     logger: createLogger('silent'),
+    planSelection: 'newest',
+    keepsPaused: false,
+    holder: 'holder',
+    dueAfterMs: 0,
     ...options,
-  };
+  });
+  const run = (name: string) => async (signal: AbortSignal) =>
+    await jobs.find((job) => job.name === name)?.run(signal);
   return {
-    parkedEvents: createSettleJob({
-      ...settling,
-      find: (page) => readCustomersOfParkedEvents(database.query, page),
-    }),
-    emptyTeams: createSettleJob({
-      ...settling,
-      find: (page) => readEmptyTeams(database.query, page),
-    }),
-    planNames: createSettleJob({
-      ...settling,
-      settle: (customerId) => nameTeams(database, customerId, 'newest'),
-      find: (page) => readNamelessCustomers(database.query, page),
-    }),
+    parkedEvents: run('parked-events'),
+    emptyTeams: run('empty-teams'),
+    planNames: run('plan-names'),
   };
 }

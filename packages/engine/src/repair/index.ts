@@ -3,8 +3,7 @@
 export { askForOrder } from './ambiguous-order.ts';
 export { ASK_STRIPE_JOB } from './ask-stripe.ts';
 export { type LeasedRun, readLeasedJob, withLease } from './lease.ts';
-export { readPrunedBefore } from './prune.ts';
-export { createPruneJob, type PruneServices } from './prune-job.ts';
+export { createPruneJob, type PruneServices, readPrunedBefore } from './prune.ts';
 export { readIsCompared, requestSubscriptions } from './questions.ts';
 export { type Difference, type RebuildFailure, rebuild } from './rebuild.ts';
 export { rebuildState } from './rebuild-state.ts';

@@ -178,15 +178,6 @@ const progressShape = v.object({ after: v.nullable(v.union([v.number(), v.string
 /** The id of a team or another key. */
 type Key = number | string;
 
-/**
- * Lets one instance at a time read what is due: the repairs then need no lease. Returns `null` when it is another
- * instance's turn, or too early.
- */
-export type InTurn = (read: (run: Turn) => Promise<string[]>) => Promise<string[] | null>;
-
-/** What a sweep needs of a run. */
-export type Turn = Pick<LeasedRun, 'progress' | 'complete'>;
-
 /** A run examines rows for this long. */
 const BUDGET_MS = 100;
 
@@ -202,7 +193,7 @@ type SweepOptions = {
  * found.
  */
 export async function sweep<Found>(
-  run: Turn,
+  run: Pick<LeasedRun, 'progress' | 'complete'>,
   examine: (after: Key | null) => Promise<Examined<Found, Key>>,
   { limit = Number.POSITIVE_INFINITY, clockMs = () => performance.now() }: SweepOptions = {},
 ): Promise<Found[]> {

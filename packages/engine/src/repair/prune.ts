@@ -1,5 +1,5 @@
-// Deletes old events that the ordering rule no longer needs, and customers that never had a team. The job `retention`
-// calls it.
+// Deletes old events that the ordering rule no longer needs, and customers that never had a team: the job `retention`. The
+// job is also that of features that keep something for some time.
 
 import type { Query } from '../postgres/database.ts';
 import { type Examined, examine } from '../postgres/examine.ts';
@@ -9,6 +9,43 @@ import type { ApplicationTables } from '../postgres/tables/application-tables.ts
 import { isAfter } from '../postgres/tables/id-from-text.ts';
 import { FIRST_DATED_KEY } from '../rule/event-key-layout.ts';
 import { throttle } from '../runtime/retry.ts';
+import { withLease } from './lease.ts';
+import type { Job } from './worker.ts';
+
+const HOUR_MS = 60 * 60 * 1_000;
+
+export type PruneServices = {
+  readonly query: Query;
+  readonly now: () => number;
+  /** The instance, for the lease. */
+  readonly holder: string;
+};
+
+/** A job that deletes what is older than it is kept for; none, if it is kept forever. */
+export function createPruneJob(
+  { query, now, holder }: PruneServices,
+  name: string,
+  keptMs: number | null,
+  prune: (cutoffMs: number, signal: AbortSignal) => Promise<void>,
+): Job[] {
+  if (keptMs === null) return [];
+  const run = async (signal: AbortSignal) => {
+    await withLease(query, { name, holder, dueAfterMs: HOUR_MS }, async ({ complete }) => {
+      // A clock that has jumped ahead must not delete anything: the database's has to agree.
+      await prune(Math.min(now(), await readClock(query)) - keptMs, signal);
+      if (!signal.aborted) await complete({});
+    });
+  };
+  return [{ name, intervalMs: 60_000, run }];
+}
+
+async function readClock(query: Query): Promise<number> {
+  const row = await onlyRow<{ nowMs: number }>(query, {
+    name: 'read_clock',
+    text: 'select (extract(epoch from now()) * 1000)::bigint as "nowMs"',
+  });
+  return row.nowMs;
+}
 
 type PruneOptions = {
   query: Query;
@@ -28,14 +65,13 @@ export async function pruneLog(
   signal: AbortSignal,
 ): Promise<number> {
   let pruned = 0;
-  let step: PruneStep = { afterPosition: 0, cutoffMs };
-  while (!signal.aborted) {
+  let afterPosition: number | null = 0;
+  while (afterPosition !== null && !signal.aborted) {
     const startedAtMs = performance.now();
-    const { count, lastPosition } = await pruneEvents(query, step);
+    const { count, lastPosition }: Pruned = await pruneEvents(query, { afterPosition, cutoffMs });
     pruned += count;
-    if (lastPosition === null) break;
-    step = { ...step, afterPosition: lastPosition };
-    await throttle({ startedAtMs, share: SHARE }, signal);
+    afterPosition = lastPosition;
+    if (afterPosition !== null) await throttle({ startedAtMs, share: SHARE }, signal);
   }
   return pruned;
 }
@@ -56,26 +92,12 @@ type Pruned = {
 /** The number of events that one statement examines, within a few milliseconds. */
 const BATCH = 500;
 
-/** Some event of the log, with what names its subscription. */
 type LoggedEvent = {
   readonly position: number;
   readonly customerId: string | null;
   readonly subscriptionId: string | null;
   readonly isBefore: boolean;
 };
-
-/** For each, the second of its subscription's deciding event; `null`: there is none that is certain. */
-async function readDecidingSeconds(
-  query: Query,
-  events: readonly LoggedEvent[],
-): Promise<(number | null)[]> {
-  const customerIds = new Set(events.flatMap(({ customerId }) => customerId ?? []));
-  const states = await readStates(query, [...customerIds]);
-  return events.map(({ customerId, subscriptionId }) => {
-    const deciding = states.of(customerId).subscriptions.get(subscriptionId)?.deciding ?? null;
-    return deciding === null || deciding.isAmbiguous ? null : deciding.reported.createdSeconds;
-  });
-}
 
 /**
  * Deletes, among some events of the log, those that were received before the cutoff and are no longer needed
@@ -102,7 +124,15 @@ export async function pruneEvents(
     values: [afterPosition, cutoff],
   });
   const expired = examined.filter(({ isBefore }) => isBefore);
-  const decidingSeconds = await readDecidingSeconds(query, expired);
+  const states = await readStates(
+    query,
+    expired.flatMap(({ customerId }) => customerId ?? []),
+  );
+  // Null: none is certain.
+  const decidingSeconds = expired.map(({ customerId, subscriptionId }) => {
+    const deciding = states.of(customerId).subscriptions.get(subscriptionId)?.deciding ?? null;
+    return deciding === null || deciding.isAmbiguous ? null : deciding.reported.createdSeconds;
+  });
   // An event without `created` counts as created when it arrives, so only its row shows that it is a duplicate.
   const { count } = await onlyRow<{ count: number }>(query, {
     name: 'prune_events',

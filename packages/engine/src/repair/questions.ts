@@ -7,7 +7,7 @@ import { onlyRow } from '../postgres/named-statement.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { isAfter } from '../postgres/tables/id-from-text.ts';
 import { END_MARGIN_SECONDS } from '../rule/access-facts.ts';
-import { sweep, type Turn } from './lease.ts';
+import { type LeasedRun, sweep } from './lease.ts';
 
 /**
  * What Stripe is asked for: a subscription whose order of events is ambiguous, or whose end no event has confirmed, a
@@ -207,7 +207,7 @@ const FIND_NEW_CUSTOMERS = ({ teams }: ApplicationTables) => `
  * Raises questions for those of the next customers of teams for whom Stripe was never asked, and of whom no subscription
  * is known, or whose team has come since the first comparison of all teams.
  */
-export async function raiseNewCustomers(run: Turn, query: Query): Promise<void> {
+export async function raiseNewCustomers(run: LeasedRun, query: Query): Promise<void> {
   const next = (after: number | string | null) =>
     examine<object, string>(query, {
       name: 'raise_new_customers',
