@@ -1,7 +1,7 @@
 import { addConsumer } from 'instep/src/changes/consumers.ts';
-import { afterAll, beforeEach, expect, test, vi } from 'vitest';
+import { afterAll, beforeEach, expect, test } from 'vitest';
 import { createDatabase } from '../support/postgres/test-database.ts';
-import { runInstep, spawnInstep } from '../support/process/instep-process.ts';
+import { runInstep } from '../support/process/instep-process.ts';
 import { API_KEY } from '../support/secrets/test-secrets.ts';
 
 const { database, url } = await createDatabase();
@@ -21,47 +21,16 @@ async function write(teamId: number): Promise<number> {
   return row?.id ?? 0;
 }
 
-const position = async () =>
-  (await query<{ position: number }>('select position from instep.plan_change_consumers'))[0]
-    ?.position;
-
-/** Follows the changes of one consumer, and gets the ids of those that are done. */
-function follow() {
-  const args = [...CONSUMER, '--from', 'beginning', '--follow', '--json', '--ack'];
-  const instep = spawnInstep(args, environment, { hasInput: true });
-  return {
-    ...instep,
-    acknowledge: (id: unknown) => instep.process.stdin?.write(`${id}\n`),
-    instep,
-  };
-}
-
-test('one process follows the changes, and acknowledges those that it is told', async () => {
-  const first = await write(7);
-  const { instep, acknowledge, writes } = follow();
-  await writes(new RegExp(`"id":${first},.*\n`));
-  expect(await position()).toBe(0);
-  acknowledge(first);
-  await vi.waitFor(async () => expect(await position()).toBe(first), { timeout: 20_000 });
-  const second = await write(8);
-  await writes(new RegExp(`"id":${second},.*\n`));
-  expect(await instep.stop('SIGTERM')).toBe(0);
-  const printed = instep.stdout.trim().split('\n');
-  expect(printed.map((line) => JSON.parse(line).teamId)).toEqual([7, 8]);
-  expect(instep.stderr).toBe('');
-  const { stdout } = await runInstep([...CONSUMER, '--json'], environment);
-  expect(JSON.parse(stdout).id).toBe(second);
-});
-
-test.each(['seven', 4_711])('ends at an id that it can not acknowledge (%s)', async (id) => {
-  const first = await write(7);
-  const { instep, acknowledge, writes } = follow();
-  await writes(new RegExp(`"id":${first},`));
-  acknowledge(id);
-  expect(await instep.exited).toBe(1);
-  expect(instep.stderr).toMatch(/^instep: .*\n$/);
-  expect(instep.stderr).toContain('CHANGE_UNKNOWN');
-  expect(await position()).toBe(0);
+test('shows how far a consumer is, and forgets it', async () => {
+  await addConsumer(query, 'mailer', 'now');
+  const list = async () => (await runInstep(['changes', '--json'], environment)).stdout;
+  expect(JSON.parse(await list())).toMatchObject({
+    ...{ name: 'mailer', behindSince: null, setAside: [] },
+  });
+  expect(await runInstep([...CONSUMER, '--remove'], environment)).toMatchObject({ code: 0 });
+  expect(await list()).toBe('');
+  const { code, stderr } = await runInstep([...CONSUMER, '--remove'], environment);
+  expect([code, stderr]).toEqual([1, expect.stringContaining('CONSUMER_UNKNOWN')]);
 });
 
 test('passes on a change that was set aside, again', async () => {

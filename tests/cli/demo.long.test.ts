@@ -45,19 +45,15 @@ function expectWhole({ code, stdout, stderr }: Ended): void {
       ),
     ]),
   );
-  expect(stdout).toContain('What to try next');
 }
 
-test('--once shows everything', async () => {
-  const ended = await runInstep(['demo', '--once'], environment);
-  expectWhole(ended);
-  // The server has ended, so these would fail.
-  expect(ended.stdout).not.toMatch(/curl|instep trigger/);
+test('--once shows everything, and ends', async () => {
+  expectWhole(await runInstep(['demo', '--once'], environment));
 });
 
 test('the next steps work when pasted, and Ctrl-C ends the demo', async () => {
   const demo = spawnInstep(['demo'], environment);
-  await demo.writes(/until you press Ctrl-C/);
+  await demo.writes(/Console.*\n/);
   const [, url = '', cookie = ''] = /curl -i (\S+\/api\/user) -b '(.*?)'/.exec(demo.stdout) ?? [];
   const profile = await fetch(url, { headers: { cookie } });
   expect(await profile.json()).toMatchObject({ name: 'Ada' });
@@ -76,27 +72,13 @@ test('the next steps work when pasted, and Ctrl-C ends the demo', async () => {
   const shown = await runInstep(['team', 'show', id], data);
   expect(shown.stdout).toMatch(/^planName +Pro$/m);
 
-  const [, console = ''] = /Console: (\S+)/.exec(demo.stdout) ?? [];
+  const [, console = ''] = /Console, .*: (\S+)/.exec(demo.stdout) ?? [];
   expect(await (await fetch(console)).text()).toContain('<h1>Overview</h1>');
+  expect(await (await fetch(`${console}teams`)).text()).toContain('Bluebell Bakery');
 
   const second = await runInstep(['demo'], environment);
   expect(second).toMatchObject({ code: 2, stderr: expect.stringContaining('is still running') });
   expect(await demo.stop('SIGINT')).toBe(0);
   await expect(fetch(url)).rejects.toThrow();
   await expect(fetch(console)).rejects.toThrow();
-});
-
-test('invented companies have a history and further events', async () => {
-  const demo = spawnInstep(['demo'], environment);
-  await demo.writes(/until you press Ctrl-C/);
-  const data = { INSTEP_DATA: join(folder, 'demo') };
-  const newest = async () => {
-    const { stdout } = await runInstep(['events', 'list', '--limit', '1', '--json'], data);
-    return JSON.parse(stdout) as { position: number };
-  };
-  const { position } = await newest();
-  expect(position).toBeGreaterThan(1_000);
-  const isPatient = { timeout: 30_000 };
-  await expect.poll(async () => (await newest()).position, isPatient).toBeGreaterThan(position);
-  expect(await demo.stop('SIGINT')).toBe(0);
 });

@@ -31,11 +31,9 @@ async function idsOf(...args: string[]): Promise<unknown[]> {
 const FILTERS = [
   ['', '6 5 4 3 2 1'],
   ['--customer cus_a --limit 1', '3'],
-  [`--type ${DELETED}`, '6 2'],
   ['--limit 2', '6 5'],
   ['--outcome stale', '3'],
   ['--outcome unreadable', '6'],
-  ['--since 4d', '6 5 4 3 2'],
 ] as const;
 
 test.concurrent.each(someOf(4, FILTERS))('list %s', async (args, expected) => {

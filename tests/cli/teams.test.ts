@@ -170,31 +170,3 @@ test('names a required column that only the app can fill', async () => {
   expect(await add('team', 'add', '--name', 'Acme')).toContain('"slug"');
   expect(await add('user', 'add', '--email', 'a@x.test')).toContain('"locale"');
 });
-
-test('history prints the changes of a plan, and changes passes them to a consumer', async () => {
-  const id = await addTeam(database.query, { name: 'Acme', customerId: 'cus_history' });
-  const ingest = openPipeline(database, async () => 'Pro');
-  const fields = { customerId: 'cus_history', productId: 'prod_history', eventId: 'evt_history' };
-  const changes = (...args: string[]) =>
-    runInstep(['changes', '--consumer', 'mailer', ...args], environment);
-  await changes();
-  await ingest([receivedEvent({ ...fields, createdSeconds: 1_000 })]);
-  const history = await team('history', String(id));
-  expect(history.stdout).toMatch(/event +- +active Pro +evt_history/);
-  const { stdout } = await team('history', String(id), '--json');
-  expect(JSON.parse(stdout)).toMatchObject({
-    teamId: id,
-    before: null,
-    after: { planName: 'Pro' },
-  });
-  expect((await changes('--json')).stdout).toBe(stdout);
-  expect((await changes('--json')).stdout).toBe(stdout);
-  expect(await changes('--ack', String(JSON.parse(stdout).id))).toMatchObject({ code: 0 });
-  expect((await changes('--json')).stdout).toBe('');
-  const { stdout: consumers } = await runInstep(['changes', '--list', '--json'], environment);
-  expect(JSON.parse(consumers)).toMatchObject({ name: 'mailer', behindSince: null, setAside: [] });
-  expect(await changes('--remove')).toMatchObject({ code: 0 });
-  const unknown = await changes('--ack', '1');
-  expect(unknown.code).toBe(1);
-  expect(unknown.stderr).toContain('CONSUMER_UNKNOWN');
-});

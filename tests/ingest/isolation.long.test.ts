@@ -4,7 +4,7 @@ import { signWebhook } from 'instep/testing';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { percentile } from '../faults/percentile.ts';
 import type { Database } from '../support/internals/database.ts';
-import { addTeam, readTeam } from '../support/internals/rows.ts';
+import { addTeam } from '../support/internals/rows.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { SETTINGS } from '../support/process/instep-process.ts';
 import { WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
@@ -19,7 +19,7 @@ let url: URL;
 let handler: FetchHandler;
 beforeEach(async () => {
   ({ database, url } = await createDatabase());
-  const environment = { ...SETTINGS, DATABASE_URL: url.href, LINK_BY_METADATA: 'teamId' };
+  const environment = { ...SETTINGS, DATABASE_URL: url.href };
   handler = createHandler({ environment, logger: createLogger('silent'), maintenance: 'off' });
   for (const customerId of [SLOW, ...OTHERS])
     await addTeam(database.query, { name: 'Team', customerId });
@@ -31,11 +31,10 @@ afterEach(async () => {
 });
 
 let seconds = 1_700_000_000;
-function eventOf(customerId: string, teamId?: string) {
+function eventOf(customerId: string) {
   seconds += 1;
   const event = JSON.parse(eventBody({ customerId, createdSeconds: seconds }));
   event.data.object.items.data[0].plan.product = { id: `prod_${seconds}`, name: 'Pro' };
-  event.data.object.metadata = { teamId };
   return JSON.stringify(event);
 }
 
@@ -109,19 +108,4 @@ test('one slow event while other teams send 200 per second', async () => {
   ]);
   expectNotDelayed(answers);
   expect(slow.status).toBe(200);
-});
-
-test('a link that waits on a unique index', async () => {
-  const { query } = database;
-  const teamId = await addTeam(query, { name: 'Team', customerId: null });
-  const held = await addTeam(query, { name: 'Held', customerId: null });
-  const linking = sleep(500).then(() => post(eventOf('cus_linked', String(teamId))));
-  const isHeld = database.transaction(async (inTransaction) => {
-    await inTransaction(`update teams set provider_customer_id = 'cus_linked' where id = ${held}`);
-    expectNotDelayed(await postOthers(3, 100));
-    throw new Error('the app rolls back');
-  });
-  await expect(isHeld).rejects.toThrow('the app rolls back');
-  expect((await linking).status).toBe(200);
-  expect((await readTeam(query, teamId))?.plan).toMatchObject({ subscriptionStatus: 'active' });
 });

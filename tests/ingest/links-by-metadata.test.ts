@@ -1,21 +1,17 @@
 import { type ApplicationId, createLogger } from 'instep';
 import { describe, expect, test } from 'vitest';
-import { linksByMetadata } from '../support/internals/ingest.ts';
 import { addTeam, readTeam } from '../support/internals/rows.ts';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
-import { openWholePipeline } from '../support/service/pipelines.ts';
+import { linkByMetadata, openPipeline } from '../support/service/pipelines.ts';
 import { eventBody, received } from '../support/stripe/events.ts';
 
 describe.each(postgresServers)('with LINK_BY_METADATA on $name', (server) => {
   const store = useDatabase(server);
-  const lines: string[] = [];
-
-  function openPipeline(linkByMetadata: string | null = 'teamId', database = store.database) {
-    const logger = createLogger('info', { write: (line) => lines.push(line) });
-    const linking = { database, logger, key: linkByMetadata, deadlineMs: 60_000 };
-    const onUnlinked = linksByMetadata({ ...linking, keyMode: 'test' });
-    return openWholePipeline(database, { logger, onUnlinked }).ingest;
+  /** Ingests events, and links as the job of maintenance does. */
+  async function ingestAndLink(...events: ReturnType<typeof eventWith>[]): Promise<void> {
+    await openPipeline(store.database)(events);
+    await linkByMetadata(store.database);
   }
 
   const newTeam = (customerId: string | null = null) =>
@@ -43,13 +39,18 @@ describe.each(postgresServers)('with LINK_BY_METADATA on $name', (server) => {
   test('an event links its customer to the team that it names, and decides its plan', async () => {
     const customerId = store.newCustomer();
     const teamId = await newTeam();
+    const ingest = openPipeline(store.database);
     const event = eventWith({ teamId: String(teamId) }, customerId);
-    expect(await openPipeline()([event])).toMatchObject([
-      { outcome: 'applied', teamIds: [teamId] },
-    ]);
+    expect(await ingest([event])).toMatchObject([{ outcome: 'parked' }]);
+    let lines = '';
+    const write = (line: string) => {
+      lines += line;
+    };
+    await linkByMetadata(store.database, createLogger('info', { write }));
     expect(await rowOf(teamId)).toEqual([customerId, 'active']);
-    expect(lines.join()).toContain('team linked by metadata');
-    expect(await openPipeline()([event])).toMatchObject([{ outcome: 'duplicate' }]);
+    expect(lines).toContain('team linked by metadata');
+    expect(await store.logOf(customerId)).toMatchObject([{ outcome: 'applied' }]);
+    expect(await ingest([event])).toMatchObject([{ outcome: 'duplicate' }]);
   });
 
   test.each([{ livemode: true }, { account: 'acct_other' }])(
@@ -57,8 +58,7 @@ describe.each(postgresServers)('with LINK_BY_METADATA on $name', (server) => {
     async (origin) => {
       const teamId = await newTeam();
       const metadata = { teamId: String(teamId) };
-      const event = eventWith(metadata, store.newCustomer(), 'active', 1, origin);
-      expect(await openPipeline()([event])).toMatchObject([{ outcome: 'parked' }]);
+      await ingestAndLink(eventWith(metadata, store.newCustomer(), 'active', 1, origin));
       expect(await rowOf(teamId)).toEqual([null, null]);
     },
   );
@@ -66,16 +66,15 @@ describe.each(postgresServers)('with LINK_BY_METADATA on $name', (server) => {
   test('a team that has another customer is never changed', async () => {
     const own = store.newCustomer();
     const teamId = await newTeam(own);
-    const event = eventWith({ teamId: String(teamId) }, store.newCustomer());
-    expect(await openPipeline()([event])).toMatchObject([{ outcome: 'parked' }]);
+    await ingestAndLink(eventWith({ teamId: String(teamId) }, store.newCustomer()));
     expect(await rowOf(teamId)).toEqual([own, null]);
   });
 
   test('a customer that has a team stays with it', async () => {
     const customerId = store.newCustomer();
     const [own, other] = [await newTeam(customerId), await newTeam()];
-    const event = eventWith({ teamId: String(other) }, customerId);
-    expect(await openPipeline()([event])).toMatchObject([{ outcome: 'applied', teamIds: [own] }]);
+    await ingestAndLink(eventWith({ teamId: String(other) }, customerId));
+    expect(await rowOf(own)).toEqual([customerId, 'active']);
     expect(await rowOf(other)).toEqual([null, null]);
   });
 
@@ -92,22 +91,26 @@ describe.each(postgresServers)('with LINK_BY_METADATA on $name', (server) => {
     ['null', null],
   ])('metadata with %s changes nothing', async (_, metadata) => {
     const teamId = await newTeam();
-    const event = eventWith(metadata, store.newCustomer());
-    expect(await openPipeline()([event])).toMatchObject([{ outcome: 'parked' }]);
+    await ingestAndLink(eventWith(metadata, store.newCustomer()));
     expect(await rowOf(teamId)).toEqual([null, null]);
   });
 
-  test('of two customers that name one team at the same moment, one gets it', async () => {
+  test('of two customers that name one team, one gets it, also if two instances link', async () => {
     const teamId = await newTeam();
-    const events = [store.newCustomer(), store.newCustomer()].map((customerId) =>
-      eventWith({ teamId: String(teamId) }, customerId),
-    );
-    const results = await Promise.all(events.map((event) => openPipeline()([event])));
-    const outcomes = results.flat().map(({ outcome }) => outcome);
-    expect(outcomes.sort()).toEqual(['applied', 'parked']);
+    const customers = [store.newCustomer(), store.newCustomer()];
+    const events = customers.map((one) => eventWith({ teamId: String(teamId) }, one));
+    await openPipeline(store.database)(events);
+    await Promise.all([linkByMetadata(store.database), linkByMetadata(store.openAnother())]);
+    const outcomes = await Promise.all(customers.map((one) => store.logOf(one)));
+    expect(
+      outcomes
+        .flat()
+        .map(({ outcome }) => outcome)
+        .sort(),
+    ).toEqual(['applied', 'parked']);
   });
 
-  test('if the application refuses the link, the event is stored, and others are applied', async () => {
+  test('if the application refuses a link, others are linked', async () => {
     const { query } = store.database;
     const [teamId, otherId] = [await newTeam(), await newTeam()];
     await query(`
@@ -116,34 +119,13 @@ describe.each(postgresServers)('with LINK_BY_METADATA on $name', (server) => {
       create trigger refuse before update on teams for each row
         when (old.id = ${teamId}) execute function refuse()`);
     const customers = [store.newCustomer(), store.newCustomer()] as const;
-    const results = await openPipeline()([
+    await ingestAndLink(
       eventWith({ teamId: String(teamId) }, customers[0]),
       eventWith({ teamId: String(otherId) }, customers[1]),
-    ]);
+    );
     await query('drop trigger refuse on teams; drop function refuse');
-    expect(results).toMatchObject([{ outcome: 'parked' }, { outcome: 'applied' }]);
+    expect(await rowOf(teamId)).toEqual([null, null]);
     expect(await rowOf(otherId)).toEqual([customers[1], 'active']);
-  });
-
-  test('an event counts against what another instance committed before the link', async () => {
-    const customerId = store.newCustomer();
-    const teamId = await newTeam();
-    const eventOf = (status: string, createdSeconds: number) =>
-      eventWith({ teamId: String(teamId) }, customerId, status, createdSeconds);
-    const newer = openPipeline('teamId', store.openAnother());
-    let hasLinked = false;
-    const older = openPipeline('teamId', {
-      ...store.database,
-      async transaction(work, options) {
-        if (!hasLinked) await newer([eventOf('trialing', 2_000)]);
-        hasLinked = true;
-        return await store.database.transaction(work, options);
-      },
-    });
-    const results = await older([eventOf('active', 1_000)]);
-    // Its customer was settled by the other instance.
-    expect(results).toMatchObject([{ outcome: 'applied', teamIds: [teamId] }]);
-    expect(await rowOf(teamId)).toEqual([customerId, 'trialing']);
   });
 
   test.each(['first', 'last'])(
@@ -156,7 +138,7 @@ describe.each(postgresServers)('with LINK_BY_METADATA on $name', (server) => {
         eventWith(metadata, customerId, 'active', 2_000),
       ];
       for (const event of position === 'first' ? events : events.toReversed()) {
-        await openPipeline()([event]);
+        await ingestAndLink(event);
       }
       expect(await rowOf(Number(metadata.teamId))).toEqual([customerId, 'active']);
     },
@@ -166,7 +148,7 @@ describe.each(postgresServers)('with LINK_BY_METADATA on $name', (server) => {
     const [customerId, other] = [store.newCustomer(), store.newCustomer()];
     const teams = [await newTeam(), await newTeam(other)];
     const events = teams.map((teamId) => eventWith({ teamId: String(teamId) }, customerId));
-    await openPipeline()([eventWith({}, store.newCustomer()), ...events.toReversed()]);
+    await ingestAndLink(eventWith({}, store.newCustomer()), ...events.toReversed());
     expect(await Promise.all(teams.map(rowOf))).toEqual([
       [customerId, 'active'],
       [other, null],

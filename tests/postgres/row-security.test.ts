@@ -6,9 +6,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type Database, recognizeTables } from '../support/internals/database.ts';
 import type { Ingest } from '../support/internals/ingest.ts';
 import { reconcile } from '../support/internals/repair.ts';
-import { addTeam, readTeamsOf } from '../support/internals/rows.ts';
+import { addTeam, readTeam, readTeamsOf } from '../support/internals/rows.ts';
 import { connect, createDatabase, postgresServers } from '../support/postgres/test-database.ts';
-import { openPipeline, openWholePipeline } from '../support/service/pipelines.ts';
+import { linkByMetadata, openPipeline, openWholePipeline } from '../support/service/pipelines.ts';
 import { openSettleJobs } from '../support/service/settle-jobs.ts';
 import { eventBody, received, receivedEvent } from '../support/stripe/events.ts';
 
@@ -210,7 +210,7 @@ describe.each(postgresServers)('$name', (server) => {
     expect(lines).toContain(`create policy instep on public.teams to ${role}`);
   });
 
-  test('an event is stored if a policy hides the team that its metadata names', async () => {
+  test('a team that a policy hides is not linked by metadata, and holds up no other', async () => {
     await owner.query(`${SECURED}
       create policy readable on teams for select using (true);
       create policy writable on teams for update using (provider_customer_id is not null)`);
@@ -218,7 +218,8 @@ describe.each(postgresServers)('$name', (server) => {
     const event = JSON.parse(eventBody({ customerId: 'cus_new' }));
     event.data.object.metadata = { teamId: String(teamId) };
     const named = received(JSON.stringify(event));
-    const ingest = openPipeline(app, undefined, 'teamId');
-    expect(await ingest([named])).toMatchObject([{ outcome: 'parked' }]);
+    expect(await openPipeline(app)([named])).toMatchObject([{ outcome: 'parked' }]);
+    await linkByMetadata(app);
+    expect(await readTeam(owner.query, teamId)).toMatchObject({ customerId: null });
   });
 });

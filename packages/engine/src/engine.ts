@@ -125,14 +125,8 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
   const stripeApi = { ...stripe, instrumentation };
   const api = createStripeApi(stripeApi);
   const keyMode = keyKindOf(stripe.secretKey).mode;
-  const linking = { database, logger, keyMode, deadlineMs: timeoutMs };
-  const links = features.flatMap(({ onUnlinked }) => onUnlinked?.(linking) ?? []);
   const pipeline = new IngestPipeline({
     ...{ database, api, logger, planSelection, keepsPaused, maxQueued, timeoutMs, instrumentation },
-    async onUnlinked(event) {
-      for (const link of links) if (await link(event)) return true;
-      return false;
-    },
   });
   const { ingest, settle, nameOf } = pipeline;
   const services: EngineServices = {

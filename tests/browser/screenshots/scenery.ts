@@ -1,6 +1,6 @@
 import { createLogger } from 'instep';
 import {
-  createActivity,
+  addCompanies,
   inTrueOrder,
   PRODUCT_NAMES,
   walkthrough,
@@ -56,10 +56,10 @@ export async function setUp(database: Database): Promise<FakeStripeApi> {
     ingest,
     subscriptions,
     suffix: SUFFIX,
-    startMs: NOW_MS - 100 * SECOND_MS,
+    endMs: NOW_MS - 100 * SECOND_MS,
   };
-  await createCases(query, ingest, subscriptions, activity.startMs);
-  await createActivity(activity);
+  await createCases(query, ingest, subscriptions, activity.endMs);
+  await addCompanies(activity);
   const scenes = walkthrough(SUFFIX, NOW_MS / SECOND_MS - 80);
   for (const event of inTrueOrder(scenes)) subscriptions.set(event.data.object);
   let lastSeconds = 0;

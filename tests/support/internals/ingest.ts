@@ -1,6 +1,6 @@
 // Names of the source that tests of several folders use: the only files that change when their modules move.
 
-export { linksByMetadata } from 'instep/src/links/link-by-metadata.ts';
+export { createLinkJob } from 'instep/src/links/link-by-metadata.ts';
 export {
   type Ingest,
   IngestPipeline,

@@ -1,10 +1,11 @@
+import { randomUUID } from 'node:crypto';
 import { createLogger } from 'instep';
 import type { Database } from '../internals/database.ts';
 import {
+  createLinkJob,
   type Ingest,
   IngestPipeline,
   type IngestPipelineOptions,
-  linksByMetadata,
 } from '../internals/ingest.ts';
 
 type Retrieve = (productId: string) => Promise<string | null>;
@@ -25,15 +26,13 @@ export function openWholePipeline(
 }
 
 /** A pipeline like the server's, with its own cache of product names, and without names by default. */
-export function openPipeline(
-  database: Database,
-  retrieve: Retrieve = async () => null,
-  linkByMetadata: string | null = null,
-): Ingest {
-  const api = { retrieveProductName: retrieve };
-  const onUnlinked = linksByMetadata({
-    ...{ database, logger: createLogger('silent'), keyMode: null },
-    ...{ key: linkByMetadata, deadlineMs: 60_000 },
-  });
-  return openWholePipeline(database, { api, onUnlinked }).ingest;
+export function openPipeline(database: Database, retrieve: Retrieve = async () => null): Ingest {
+  return openWholePipeline(database, { api: { retrieveProductName: retrieve } }).ingest;
+}
+
+/** Runs the job that links by the member `teamId` of metadata. */
+export async function linkByMetadata(database: Database, logger = createLogger('silent')) {
+  const { settle } = openWholePipeline(database);
+  const options = { database, settle, logger, key: 'teamId', keyMode: 'test' } as const;
+  await createLinkJob(options, randomUUID()).run(new AbortController().signal);
 }

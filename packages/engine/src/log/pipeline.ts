@@ -39,8 +39,6 @@ export type IngestPipelineOptions = {
   readonly planSelection: PlanSelection;
   /** Whether a paused subscription keeps access; not by default. */
   readonly keepsPaused?: boolean;
-  /** Can give the customer of an event that is stored a team, if it has none. Resolves with whether it did. */
-  readonly onUnlinked?: (event: ReceivedEvent) => Promise<boolean>;
   readonly maxQueued: number;
   /** How long an event can wait for a batch, or for a team that another transaction has locked. */
   readonly timeoutMs?: number;
@@ -152,11 +150,7 @@ export class IngestPipeline {
   async #store(event: ReceivedEvent): Promise<IngestResult> {
     const [result] = await this.#log.ingest([event]);
     if (result === undefined) throw new RangeError('an event has no result');
-    const isLinked = result.teamIds.length === 0 && (await this.#options.onUnlinked?.(event));
-    if (isLinked !== true) return await this.#resultOf(result);
-    // Now that its customer has a team, the event that was parked gets its outcome, if another instance did not settle it.
-    const [again = result] = await this.#log.ingest([{ ...event, source: 'log' }]);
-    return await this.#resultOf({ ...again, outcome: again.loggedOutcome });
+    return await this.#resultOf(result);
   }
 
   /** @returns with ids as the application's table has them */

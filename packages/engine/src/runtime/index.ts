@@ -23,4 +23,3 @@ export {
   type WriteLine,
 } from './logging.ts';
 export { pause, type RetryPolicy, retry, Stopped, throttle } from './retry.ts';
-export { Turns } from './turns.ts';

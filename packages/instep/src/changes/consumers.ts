@@ -332,6 +332,6 @@ async function change<Row extends object>(
   if ((await readConsumer(query, consumer)) !== null) {
     throw new ConsumerRefused('CHANGE_UNKNOWN', message);
   }
-  const unknown = 'there is no consumer with this name: `instep changes --list` shows all';
+  const unknown = 'there is no consumer with this name: `instep changes` shows all';
   throw new ConsumerRefused('CONSUMER_UNKNOWN', unknown);
 }

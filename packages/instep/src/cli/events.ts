@@ -1,9 +1,9 @@
 // The commands about logged events: find, explain, replay and redact them.
 
 import { type Command, Option } from 'commander';
-import { type EventRow, type LoggedOutcome, parseLogged } from 'instep-engine/log';
+import { type EventRow, LOGGED_OUTCOMES, type LoggedOutcome, parseLogged } from 'instep-engine/log';
 import type { ApplicationId } from 'instep-engine/postgres';
-import { NO_PLAN, type PlanInRow } from 'instep-engine/rule';
+import { CONTRACT_FIELDS, type PlanInRow } from 'instep-engine/rule';
 import { counted } from 'instep-engine/runtime';
 import {
   type ExplainedEvent,
@@ -17,29 +17,16 @@ import {
   reasonText,
 } from 'instep-operate';
 import { performExpecting } from 'instep-operate/host';
+import { applicationId, createCommand, positiveInteger } from './arguments.ts';
 import {
-  applicationId,
-  createCommand,
-  outcomeOption,
-  positiveInteger,
-  sinceOption,
-  typeOption,
-} from './arguments.ts';
-import {
-  type Columns,
   CommandFailed,
   type Json,
-  PLAN_COLUMNS,
-  paint,
-  planCells,
   print,
   printable,
   printData,
   printMessage,
   type RowFormat,
   shownTime,
-  tableHead,
-  tableLine,
   writeRow,
   writeRows,
 } from './output.ts';
@@ -57,39 +44,34 @@ export function eventsCommand(): Command {
     .addCommand(askReason(eventsRedactCommand()));
 }
 
+const outcomeOption = () =>
+  new Option('--outcome <outcome>', 'only events with this outcome').choices(LOGGED_OUTCOMES);
+
 type ListOptions = {
   customer?: string;
   team?: ApplicationId;
-  type?: string;
   outcome?: LoggedOutcome;
-  since?: number;
   limit: number;
 } & Json;
 
 function eventsListCommand(): Command {
-  return createCommand(
-    'list',
-    'list events, newest first',
-    'instep events list --team 1 --since 7d',
-  )
+  return createCommand('list', 'list events, newest first', 'instep events list --team 1')
     .option('--customer <id>', 'only events of this customer')
     .addOption(
       new Option('--team <id>', "only events of this team's customer")
         .argParser(applicationId)
         .conflicts('customer'),
     )
-    .addOption(typeOption())
     .addOption(outcomeOption())
-    .addOption(sinceOption())
     .option('--limit <count>', 'maximum number of events', positiveInteger, 20)
     .option('--json', 'print a JSON line for each event')
     .action(list);
 }
 
-async function list({ customer, team, type, outcome, since: sinceMs, ...output }: ListOptions) {
+async function list({ customer, team, outcome, ...output }: ListOptions) {
   await withContext(async (context) => {
     const customerId = team === undefined ? customer : customerOf(await requireTeam(context, team));
-    const found = findEvents(context, { customerId, type, outcome, sinceMs }).all();
+    const found = findEvents(context, { customerId, outcome }).all();
     if ((await writeRows(EVENTS, found, output)) === 0) printMessage('no events');
   });
 }
@@ -146,21 +128,16 @@ function whyText(reason: Reason): string {
 
 function show(event: EventRow, explained: ExplainedEvent): void {
   const { reasons, plans, teams } = explained;
-  printData(described(event, explained), {});
+  const now = teams.map(({ id, plan }) => [`team ${id} now`, planText(plan)] as const);
+  const around = plans && { before: planText(plans.before), after: planText(plans.after) };
+  printData({ ...described(event, explained), ...around, ...Object.fromEntries(now) }, {});
   print(`\n${reasons.map(whyText).map(printable).join('\n')}`);
-  if (plans === null && teams.length === 0) return;
+}
 
-  const before = plans?.before ?? NO_PLAN;
-  const after = plans?.after ?? NO_PLAN;
-  const columns: Columns = [['', 'before'.length], ...PLAN_COLUMNS];
-  const line = (name: string, plan: PlanInRow, than: PlanInRow, note = '') =>
-    tableLine(columns, [paint('gray', name), ...planCells(plan, than), note]);
-  const lines = [
-    tableHead(columns),
-    ...(plans === null ? [] : [line('before', before, before), line('after', after, before)]),
-    ...teams.map(({ id, plan }) => line('now', plan, plan, `team ${id}`)),
-  ];
-  print(`\n${lines.join('\n')}`);
+/** `active, Pro, prod_pro, sub_123` */
+function planText(plan: PlanInRow | null): string | null {
+  const values = CONTRACT_FIELDS.flatMap((field) => plan?.[field] ?? []);
+  return values.length === 0 ? null : values.join(', ');
 }
 
 function eventsRedactCommand(): Command {
@@ -178,22 +155,20 @@ function eventsRedactCommand(): Command {
     });
 }
 
-type ReplayOptions = { outcome?: LoggedOutcome; since?: number } & Json;
+type ReplayOptions = { outcome?: LoggedOutcome } & Json;
 
 function eventsReplayCommand(): Command {
   const command = createCommand(
     'replay',
     'reprocess logged events (idempotent)',
-    'instep events replay --outcome unreadable --since 30d',
+    'instep events replay --outcome unreadable',
   )
     .argument('[event]', 'position in the log, or event id')
     .addOption(outcomeOption())
-    .addOption(sinceOption())
     .option('--json', 'print a JSON line for each event');
   return command.action(async (id: string | undefined, options: ReplayOptions) => {
-    const hasFilter = options.outcome !== undefined || options.since !== undefined;
-    if ((id !== undefined) === hasFilter) {
-      command.error('error: give one event, or --outcome, --since or both');
+    if ((id === undefined) === (options.outcome === undefined)) {
+      command.error('error: give one event, or --outcome');
     }
     await withContext((context, operator) => replay(context, operator, id, options));
   });
@@ -203,28 +178,27 @@ async function replay(
   context: OperateContext,
   operator: Operator,
   id: string | undefined,
-  { outcome, since, json }: ReplayOptions,
+  { outcome, json }: ReplayOptions,
 ): Promise<void> {
   const events =
     id === undefined
-      ? findEvents(context, { outcome, sinceMs: since }, 'oldest first').all()
+      ? findEvents(context, { outcome }, 'oldest first').all()
       : [await findEvent(context, id)];
   const onReplayed = (replayed: Replayed) => writeRow(REPLAYED, replayed, json);
   const task = { action: 'replay', events, onReplayed } as const;
   const { outcomes } = await performExpecting(context, operator, task, 'replayed');
   const summary = Object.entries(outcomes).map(([name, count]) => `${count} ${name}`);
   printMessage(summary.join(', ') || 'no events');
-  if (outcomes.duplicate !== undefined) {
+  const { duplicate, failed = 0 } = outcomes;
+  if (duplicate !== undefined) {
     printMessage(
       'Duplicates had already been decided. To repair teams that have changed since, run instep rebuild.',
     );
   }
-  const { failed = 0 } = outcomes;
-  if (failed > 0)
-    throw new CommandFailed(
-      'REPLAY_FAILED',
-      `the database refused ${counted(failed, 'event')}: see above`,
-    );
+  if (failed > 0) {
+    const refused = `the database refused ${counted(failed, 'event')}: see above`;
+    throw new CommandFailed('REPLAY_FAILED', refused);
+  }
 }
 
 /** Without headings, because the last cells can be empty. */
@@ -259,11 +233,12 @@ const EVENTS: RowFormat<EventRow> = {
 function eventData(event: EventRow) {
   const { position, eventId, type, customerId, subscriptionId, outcome, deliveries } = event;
   const { createdAtMs, receivedAtMs } = event;
-  const createdAt = createdAtMs === null ? null : new Date(createdAtMs).toISOString();
-  const receivedAt = new Date(receivedAtMs).toISOString();
-  const status = statusOf(event);
-  const ids = { position, eventId, type, customerId, subscriptionId };
-  return { ...ids, status, createdAt, receivedAt, outcome, deliveries };
+  return {
+    ...{ position, eventId, type, customerId, subscriptionId, status: statusOf(event) },
+    createdAt: createdAtMs === null ? null : new Date(createdAtMs).toISOString(),
+    receivedAt: new Date(receivedAtMs).toISOString(),
+    ...{ outcome, deliveries },
+  };
 }
 
 function statusOf(event: EventRow): string | null {

@@ -22,7 +22,6 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   console: async () => (await import('./serve.ts')).consoleCommand(),
   demo: async () => (await import('./demo/command.ts')).demoCommand(),
   audit: async () => (await import('./audit.ts')).auditCommand(),
-  config: async () => (await import('./config.ts')).configCommand(),
   doctor: async () => (await import('./doctor.ts')).doctorCommand(),
   tables: async () => (await import('./schema.ts')).tablesCommand(),
   migrate: async () => (await import('./schema.ts')).migrateCommand(),

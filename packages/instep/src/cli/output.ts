@@ -3,7 +3,6 @@
 
 import { once } from 'node:events';
 import { stripVTControlCharacters, styleText } from 'node:util';
-import { CONTRACT_FIELDS, type PlanInRow } from 'instep-engine/rule';
 import { CodedError } from 'instep-engine/runtime';
 
 /** A command has not done what was asked. docs/errors.md has the cause and remedy of each code. */
@@ -162,19 +161,4 @@ export function printMessage(message: string): void {
 /** Shows how far something is, in place of what this showed before; `''` in the end. Only on a terminal. */
 export function showProgress(text: string): void {
   if (process.stderr.isTTY) process.stderr.write(`\r${text}\u001b[K`);
-}
-
-export const PLAN_COLUMNS: Columns = [
-  ['status', 10],
-  ['plan', 9],
-  ['product', 14],
-  ['subscription', 14],
-];
-
-/** A team's plan. Values that differ from `before` are marked and colored. */
-export function planCells(plan: PlanInRow, before: PlanInRow): string[] {
-  return CONTRACT_FIELDS.map((field) => {
-    const text = plan[field] ?? '-';
-    return text === (before[field] ?? '-') ? text : paint(['bold', 'green'], `${text} *`);
-  });
 }

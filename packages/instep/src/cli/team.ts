@@ -17,7 +17,6 @@ import { readAccess } from '../access/team-access.ts';
 import { readApiConfig } from '../config/config.ts';
 import { performForTeam } from '../operate/perform-for-team.ts';
 import { applicationId, createCommand, positiveInteger } from './arguments.ts';
-import { printHistory } from './changes.ts';
 import {
   CommandFailed,
   type Json,
@@ -96,12 +95,6 @@ export function teamCommand(): Command {
         .action(list),
     )
     .addCommand(plain('show', 'show a team and its plan', show))
-    .addCommand(
-      ofTeam('history', "show the changes of a team's plan")
-        .option('--limit <count>', 'maximum number of changes', positiveInteger, 20)
-        .option('--json', 'print a JSON line for each change')
-        .action(printHistory),
-    )
     .addCommand(plain('access', 'show whether a team has access, why, and until when', access))
     .addCommand(askReason(plain('sync', 'give a team the plan that Stripe has now', sync)));
 }

@@ -155,14 +155,6 @@ const variables = ({ OPS_PORT, OPS_TOKEN, OPS_TOKENS, PROFILE }: Environment) =>
 
 type Variables = Values<ReturnType<typeof variables>>;
 
-/** The variables of all settings, in the order of the configuration, with the texts that stand in for missing ones. */
-export const SETTINGS = Object.entries({ ...databaseVariables({}), ...variables({}) }).map(
-  ([variable, schema]) => {
-    const byDefault: unknown = v.getDefault(schema);
-    return { variable, byDefault: typeof byDefault === 'string' ? byDefault : null };
-  },
-);
-
 /** The server's configuration. Times are in milliseconds; `null` means off. */
 export type Config = ReturnType<typeof readConfig>;
 

@@ -39,9 +39,6 @@ export function withRemedy(problem: string, remedy: string): string {
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The files in the current folder that set variables, as in Next.js: the first one takes precedence. */
-export const VARIABLE_FILES = ['.env.local', '.env'] as const;
-
 /** An empty secret is an error; any other empty variable counts as unset. */
 const SECRET = /SECRET|TOKEN/;
 

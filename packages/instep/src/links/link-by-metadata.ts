@@ -1,59 +1,91 @@
-// LINK_BY_METADATA: a customer without a team is linked to the team that the metadata of its subscription names, if that has
-// no customer, when an event arrives, and by a job of maintenance if it waited.
+// LINK_BY_METADATA: a job links a customer without a team to the team that the metadata of its subscription names, if that
+// has no customer.
 
-import { linkWhenFree, type ReceivedEvent } from 'instep-engine/log';
 import {
-  type ApplicationId,
+  type EventRow,
+  linkWhenFree,
+  parseLogged,
+  readEvents,
+  type Settle,
+} from 'instep-engine/log';
+import {
+  type ApplicationTables,
   canOthersSucceed,
   type Database,
   DatabaseBusy,
+  isAfter,
+  onlyRow,
   type Query,
+  writersHaveEnded,
 } from 'instep-engine/postgres';
-import { effectOf, type JsonObject } from 'instep-engine/rule';
-import { type Logger, Turns } from 'instep-engine/runtime';
-import { type EventOrigin, type Mode, mismatchOf, teamNamedIn } from 'instep-engine/stripe';
+import { type Job, type LeasedRun, withLease } from 'instep-engine/repair';
+import { effectOf } from 'instep-engine/rule';
+import type { Logger } from 'instep-engine/runtime';
+import { type Mode, mismatchOf, originOfBody, teamNamedIn } from 'instep-engine/stripe';
+import * as v from 'valibot';
 
-export type LinkOptions = {
-  readonly database: Pick<Database, 'transaction'>;
+type LinkOptions = {
+  readonly database: Database;
+  readonly settle: Settle;
   readonly logger: Logger;
   /** The key of the metadata that names a team. */
   readonly key: string;
   /** The mode of the API key; `null`: unknown. */
   readonly keyMode: Mode | null;
-  /** How long a link can wait for another transaction that has locked the team or links the customer. */
-  readonly deadlineMs: number;
 };
 
-/** What an event reports, as far as a link depends on it. */
-export type NamingEvent = {
-  readonly subscription: { readonly customerId: string; readonly status: string };
-  readonly object: JsonObject;
-  /** `undefined`: it comes from Stripe's API. */
-  readonly origin: EventOrigin | undefined;
-};
+const NAME = 'link-by-metadata';
 
-/** So that many links leave connections for the profiles. */
-const LINKS_AT_ONCE = 2;
+const progressShape = v.object({ key: v.string(), position: v.number() });
 
-/** Links the customers of arriving events, few at once; nobody without a key. */
-export function linksByMetadata({
-  database,
-  key,
-  ...options
-}: Omit<LinkOptions, 'key'> & { readonly key: string | null | undefined }): (
-  event: ReceivedEvent,
-) => Promise<boolean> {
-  const turns = new Turns(LINKS_AT_ONCE);
-  const inTurn = {
-    transaction: <Result>(work: (query: Query) => Promise<Result>) =>
-      turns.run(() => database.transaction(work)),
-  };
-  return async (event) => {
-    if (!key || event.kind === 'unreadable') return false;
-    const origin = event.kind === 'readable' ? event.origin : undefined;
-    return await linkNamedTeam({ ...event, origin }, { ...options, database: inTurn, key });
+/** Reads the log once for each value of the variable, and then what was added, so that those who waited are linked too. */
+export function createLinkJob(options: LinkOptions, holder: string): Job {
+  const { query } = options.database;
+  const lease = { name: NAME, holder, dueAfterMs: 0 };
+  let examinedTo = -1;
+  return {
+    name: NAME,
+    intervalMs: 1_000,
+    async run(signal) {
+      const newest = await readNewestPosition(query);
+      if (newest === examinedTo) return;
+      await withLease(query, lease, async (run) => {
+        // A position is taken before it is committed.
+        if (!(await writersHaveEnded(query, 'instep.events', { signal }))) return;
+        await linkSince(run, newest, options, signal);
+        if (!signal.aborted) examinedTo = newest;
+      });
+    },
   };
 }
+
+/** Links the customers of the events up to this position that were not examined yet. */
+async function linkSince(
+  run: LeasedRun,
+  upTo: number,
+  options: LinkOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const { database, key, settle } = options;
+  const { output, success } = v.safeParse(progressShape, run.progress);
+  const after = success && output.key === key ? output.position : 0;
+  let afterId: string | null = null;
+  do {
+    const customerIds: string[] = await readWaiting(database.query, { after, upTo }, afterId);
+    for (const customerId of customerIds) {
+      for (const event of await readNewestParked(database.query, customerId)) {
+        if (!(await linkNamedTeam(event, options))) continue;
+        await settle(customerId);
+        break;
+      }
+    }
+    afterId = customerIds.at(-1) ?? null;
+  } while (afterId !== null && !signal.aborted);
+  if (!signal.aborted) await run.complete({ key, position: upTo });
+}
+
+/** A team that is locked for longer fails the job, which runs again. */
+const DEADLINE_MS = 5_000;
 
 /**
  * Links the customer of an event that grants a plan. Returns whether it did. The events of another account or mode name
@@ -61,21 +93,76 @@ export function linksByMetadata({
  *
  * @throws DatabaseBusy after the deadline
  */
-export async function linkNamedTeam(
-  { subscription: { customerId, status }, object, origin }: NamingEvent,
-  { database, logger, key, keyMode, deadlineMs }: LinkOptions,
+async function linkNamedTeam(
+  event: EventRow,
+  { database, logger, key, keyMode }: LinkOptions,
 ): Promise<boolean> {
-  if (effectOf(status) !== 'grants') return false;
+  const parsed = parseLogged(event);
+  if (parsed === null || effectOf(parsed.subscription.status) !== 'grants') return false;
+  const origin = originOfBody(event.body);
   if (origin !== undefined && mismatchOf(origin, keyMode) !== null) return false;
-  const teamId: ApplicationId | null = teamNamedIn(object, key);
+  const teamId = teamNamedIn(parsed.object, key);
   if (teamId === null) return false;
+  const { customerId } = parsed.subscription;
   try {
-    const result = await linkWhenFree(database, { teamId, customerId }, deadlineMs);
+    const result = await linkWhenFree(database, { teamId, customerId }, DEADLINE_MS);
     if (result === 'linked') logger.info({ teamId, customerId }, 'team linked by metadata');
     return result === 'linked';
   } catch (error) {
-    // The event is stored, and waits for a team.
+    // The application refuses the link. The customer waits for another team.
     if (canOthersSucceed(error) && !(error instanceof DatabaseBusy)) return false;
     throw error;
   }
+}
+
+const PAGE = 100;
+
+const READ_WAITING = ({ teams }: ApplicationTables) => `
+      select customer_id as "customerId"
+        from instep.customers
+       where waiting = 'plan'
+         and ${isAfter('text', '$1::text', 'customer_id')}
+         and (
+               $2 = 0
+               or customer_id in (
+                    select customer_id
+                      from instep.events
+                     where position > $2
+                       and position <= $3
+                  )
+             )
+         and not exists (
+               select
+                 from ${teams.rows} as teams
+                where provider_customer_id = customers.customer_id
+             )
+       order by customer_id
+       limit ${PAGE}`;
+
+type Range = { readonly after: number; readonly upTo: number };
+
+/** The next customers that have a plan and no team, and an event in this range of the log. */
+async function readWaiting(
+  query: Query,
+  { after, upTo }: Range,
+  afterId: string | null,
+): Promise<string[]> {
+  const values = [afterId, after, upTo];
+  const reading = { name: 'read_waiting', text: READ_WAITING, values };
+  return (await query<{ customerId: string }>(reading)).map(({ customerId }) => customerId);
+}
+
+/** Events of a customer that can name a team, besides those that end a subscription. */
+const MAX_EVENTS = 20;
+
+async function readNewestParked(query: Query, customerId: string): Promise<EventRow[]> {
+  const range = { after: 0, upTo: Number.MAX_SAFE_INTEGER };
+  const page = { order: 'newest first', limit: MAX_EVENTS } as const;
+  return await readEvents(query, { customerId, outcome: 'parked' }, range, page);
+}
+
+async function readNewestPosition(query: Query): Promise<number> {
+  const text = 'select coalesce(max(position), 0) as position from instep.events';
+  const { position } = await onlyRow<{ position: number }>(query, { name: 'read_newest', text });
+  return position;
 }

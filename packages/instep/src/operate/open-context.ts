@@ -17,7 +17,6 @@ import {
 } from '../config/config.ts';
 import { connectToServer, prepareDatabase } from '../database/connect.ts';
 import { checkWholeSchema } from '../database/schema.ts';
-import { linksByMetadata } from '../links/link-by-metadata.ts';
 import { OTHER_FEATURES } from './other-features.ts';
 
 export type OpenContextOptions = {
@@ -128,9 +127,6 @@ type ContextOptions = Pick<
 /** More events than an operator replays at once. */
 const MAX_QUEUED = 100_000;
 
-/** For a team that another transaction has locked. */
-const LINK_DEADLINE_MS = 60_000;
-
 async function refuse(): Promise<never> {
   throw new ConfigInvalid([{ variable: 'STRIPE_SECRET_KEY', problem: 'is not set', remedy: null }]);
 }
@@ -150,15 +146,7 @@ export function createContext({ stripeApi, ...given }: ContextOptions): OperateC
   const services = { now: Date.now, close: async () => undefined, ...given };
   const api = stripeApi === null ? WITHOUT_STRIPE : createStripeApi(stripeApi);
   const keyMode = stripeApi === null ? null : keyKindOf(stripeApi.secretKey).mode;
-  const { database, logger, linkByMetadata: key } = services;
-  const onUnlinked = linksByMetadata({
-    database,
-    logger,
-    key,
-    keyMode,
-    deadlineMs: LINK_DEADLINE_MS,
-  });
-  const pipeline = new IngestPipeline({ ...services, api, onUnlinked, maxQueued: MAX_QUEUED });
+  const pipeline = new IngestPipeline({ ...services, api, maxQueued: MAX_QUEUED });
   const { ingest, settle, nameOf } = pipeline;
   const otherFeatures = OTHER_FEATURES;
   const clockMs = () => performance.now();

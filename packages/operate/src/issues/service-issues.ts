@@ -158,7 +158,7 @@ export const CHANGES_SET_ASIDE = serviceIssue<'changes-set-aside'>('warning', {
       )
       .join('. '),
   advice:
-    'see why: `instep changes --list`, and pass them on again: `instep changes --consumer NAME --replay ID`',
+    'see why: `instep changes`, and pass them on again: `instep changes --consumer NAME --replay ID`',
 });
 
 /** A consumer that is behind for so long is probably not used any more. */

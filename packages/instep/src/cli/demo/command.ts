@@ -6,7 +6,7 @@ import { relative, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { issueSession, listen, SESSION_COOKIE } from 'instep-engine/http';
 import { type ApplicationId, addTeam, addUser, type Query, readTeam } from 'instep-engine/postgres';
-import { isSamePlan, NO_PLAN, type Plan } from 'instep-engine/rule';
+import { CONTRACT_FIELDS, isSamePlan, NO_PLAN, type Plan } from 'instep-engine/rule';
 import { createLogger } from 'instep-engine/runtime';
 import { type Config, ConfigInvalid, readConfig } from '../../config/config.ts';
 import { connectToServer, emptyDatabase } from '../../database/connect.ts';
@@ -18,17 +18,8 @@ import {
 import { type ApiCollection, startFakeStripeApi } from '../../testing/fake-stripe-api.ts';
 import { type SubscriptionEvent, signedRequest } from '../../testing/stripe-objects.ts';
 import { createCommand } from '../arguments.ts';
-import {
-  type Columns,
-  PLAN_COLUMNS,
-  paint,
-  planCells,
-  print,
-  stopSignal,
-  tableHead,
-  tableLine,
-} from '../output.ts';
-import { createActivity, inTrueOrder, PRODUCT_NAMES, starterPlan, walkthrough } from './scenes.ts';
+import { type Columns, nextSignal, paint, print, tableHead, tableLine } from '../output.ts';
+import { addCompanies, inTrueOrder, PRODUCT_NAMES, starterPlan, walkthrough } from './scenes.ts';
 
 const POST_DEADLINE_MS = 15_000;
 
@@ -65,31 +56,25 @@ async function demo({ once = false }: { once?: boolean }): Promise<void> {
     const instep = await openService({ config, logger });
     closers.push(() => instep.close());
     const { query, ingestEvents: ingest, handle } = instep;
-    const signal = stopSignal();
+    const ending = nextSignal();
     const server = await listen({ host: config.host, port: config.port, handle, logger });
     closers.push(() => server.close(config.shutdownDeadlineMs));
 
     print(`\n${bold('Instep')} at ${server.url}, with its own database in ${shorten(dataFolder)}`);
     const { subscriptions } = stripe;
     const added = await addSignedInTeam(query, config);
-    const running = { url: server.url, query, ingest, subscriptions, config, logFile, ...added };
+    const running = { url: server.url, query, subscriptions, config, logFile, ...added };
     await showProfile(running);
-    if (once) {
-      await showEvents(running);
-      print(`\n${bold('What to try next')}, from this folder\n`);
-      print(stepsWithoutServer(running));
-      return;
-    }
-    const deliverActivity = await createActivity({ ...running, startMs: Date.now() });
+    if (!once) await addCompanies({ ...running, ingest, endMs: Date.now() });
     await showEvents(running);
+    if (once) return;
     const console = await openOperations({ config, logger, now: Date.now });
     if (console) {
       closers.push(() => console.close(OPERATIONS_DEADLINE_MS));
       await console.show(instep.databaseServer, await instep.startMetrics());
     }
     showNextSteps(running, console?.url);
-    print('\nThirty invented companies subscribe, pay and cancel until you press Ctrl-C.');
-    await deliverActivity((event) => post(running, event), signal);
+    await ending;
   } finally {
     for (const close of closers.reverse()) await close();
   }
@@ -128,12 +113,22 @@ async function showProfile({ url, cookie }: RunningDemo): Promise<void> {
   print(`  with Ada's session       ${signedIn.status} ${await signedIn.text()}`);
 }
 
-/** With room for another column in 80 characters. */
+/** With room for the last column in 80 characters. */
 const COLUMNS: Columns = [
-  ...PLAN_COLUMNS.slice(0, 3),
+  ['status', 10],
+  ['plan', 9],
+  ['product', 14],
   ['subscription', 12],
   ["the starter's handler", 0],
 ];
+
+/** A team's plan. Values that differ from `before` are marked and colored. */
+function planCells(plan: Plan, before: Plan): string[] {
+  return CONTRACT_FIELDS.map((field) => {
+    const text = plan[field] ?? '-';
+    return text === (before[field] ?? '-') ? text : paint(['bold', 'green'], `${text} *`);
+  });
+}
 
 async function showEvents(demo: RunningDemo): Promise<void> {
   const { query, subscriptions, suffix, teamId, customerId } = demo;
@@ -184,25 +179,21 @@ async function readPlan(query: Query, teamId: ApplicationId): Promise<Plan> {
 }
 
 function showNextSteps(demo: RunningDemo, consoleUrl?: string): void {
-  const { url, cookie, customerId, config } = demo;
+  const { url, cookie, customerId, config, teamId, logFile } = demo;
   const { port } = new URL(url);
-  const secret = `STRIPE_WEBHOOK_SECRET=${config.webhookSecrets[0]}`;
+  const data = `INSTEP_DATA=${shorten(config.database.dataFolder)}`;
   print(`
-${bold('What to try next')}, from this folder in another terminal
+${bold('What to try next')}, from this folder in another terminal, until you press Ctrl-C here
 
   curl -i ${url}/api/user -b '${cookie}'
   curl -i ${url}/api/stripe/webhook -d '{"type":"customer.subscription.deleted"}'
-  ${secret} PORT=${port} \\
-    INSTEP_DATA=${shorten(config.database.dataFolder)} npx instep trigger customer.subscription.updated --customer ${customerId} --product prod_pro
-${stepsWithoutServer(demo)}`);
-  if (consoleUrl !== undefined) print(`\n${bold('Console')}: ${consoleUrl}/`);
-}
+  STRIPE_WEBHOOK_SECRET=${config.webhookSecrets[0]} PORT=${port} \\
+    ${data} npx instep trigger customer.subscription.updated --customer ${customerId} --product prod_pro
+  ${data} npx instep team show ${teamId}
 
-/** The steps that also work when the demo has ended. */
-function stepsWithoutServer({ teamId, logFile, config }: RunningDemo): string {
-  return `  INSTEP_DATA=${shorten(config.database.dataFolder)} npx instep team show ${teamId}
-
-  Server log: ${shorten(logFile)}`;
+  Server log: ${shorten(logFile)}`);
+  if (consoleUrl !== undefined)
+    print(`\n${bold('Console')}, also with thirty invented companies: ${consoleUrl}/`);
 }
 
 function shorten(path: string): string {

@@ -3,7 +3,6 @@
 import type { Ingest, ReceivedEvent } from 'instep-engine/log';
 import { addTeam, type Query } from 'instep-engine/postgres';
 import { NO_PLAN, type Plan } from 'instep-engine/rule';
-import { pause } from 'instep-engine/runtime';
 import { parseEvent } from 'instep-engine/stripe';
 import type { ApiCollection } from '../../testing/fake-stripe-api.ts';
 import {
@@ -20,7 +19,7 @@ const COMPANIES =
   Xylophone School, Yarrow Gardens, Zephyr Bicycles, Amberlight Studio, Brambleside Farm,
   Copperkettle Tea, Harbour Lanterns`.split(/,\s+/);
 
-/** What happens to a subscription. Then the company subscribes again. */
+/** What happens to a subscription: its status, and how far up the products it is. Then the company subscribes again. */
 const LIFE = [
   ['trialing', 0],
   ['active', 0],
@@ -44,71 +43,45 @@ export const PRODUCT_NAMES = {
   prod_team: 'Team',
 };
 
-/** The events before the demo began, more and more often, and the time between those that follow. */
-const HISTORY_EVENTS = 1_200;
+/** How many events each company has, more and more often. */
+const EVENTS_EACH = 40;
 const HISTORY_MS = 3 * 60 * 60 * 1_000;
-const INTERVAL_MS = 1_000;
 
-type ActivityOptions = {
+type HistoryOptions = {
   query: Query;
   ingest: Ingest;
   /** The subscriptions that the stand-in for Stripe's API returns. */
   subscriptions: ApiCollection;
   /** Makes the customer ids of one demo unique in its database. */
   suffix: string;
-  /** When the history ends and live activity begins, in milliseconds since 1970. */
-  startMs: number;
+  /** When the history ends, in milliseconds since 1970. */
+  endMs: number;
 };
 
-/** Delivers an event as Stripe does. */
-type Deliver = (event: SubscriptionEvent) => Promise<unknown>;
-
-/**
- * Adds invented companies with a team and three hours of history each. Returns a function that
- * delivers their further events, each when it is due, until the signal is aborted.
- */
-export async function createActivity(
-  options: ActivityOptions,
-): Promise<(deliver: Deliver, signal: AbortSignal) => Promise<void>> {
-  const { query, ingest, subscriptions, suffix, startMs } = options;
+/** Adds invented companies with a team and three hours of history each. */
+export async function addCompanies(options: HistoryOptions): Promise<void> {
+  const { query, ingest, subscriptions, suffix, endMs } = options;
   for (const [index, name] of COMPANIES.entries()) {
     await addTeam(query, { name, customerId: `cus_${suffix}_${index + 1}` });
   }
-
-  /** Numbered in the order in which they happen. The companies take turns. */
-  function eventAt(number: number): SubscriptionEvent {
-    const index = number % COMPANIES.length;
-    // Not all are at the same point of their lives.
-    const step = Math.floor(number / COMPANIES.length) + index;
-    const [status, product] = LIFE[step % LIFE.length] ?? LIFE[0];
-    const round = Math.floor(step / LIFE.length);
-    const left = Math.max(0, HISTORY_EVENTS - number) / HISTORY_EVENTS;
-    const laterMs = Math.max(0, number - HISTORY_EVENTS) * INTERVAL_MS;
-    return createSubscriptionEvent({
-      customerId: `cus_${suffix}_${index + 1}`,
-      subscriptionId: `sub_${suffix}_${index + 1}_${round + 1}`,
-      productId: PRODUCTS[(index + round + product) % PRODUCTS.length],
-      status,
-      createdSeconds: Math.floor((startMs - left ** 2 * HISTORY_MS + laterMs) / 1_000),
+  for (let round = 0; round < EVENTS_EACH; round += 1) {
+    const events = COMPANIES.map((_, index) => {
+      // Not all are at the same point of their lives.
+      const step = round + index;
+      const [status, product] = LIFE[step % LIFE.length] ?? LIFE[0];
+      const life = Math.floor(step / LIFE.length);
+      const left = 1 - (round + index / COMPANIES.length) / EVENTS_EACH;
+      return createSubscriptionEvent({
+        customerId: `cus_${suffix}_${index + 1}`,
+        subscriptionId: `sub_${suffix}_${index + 1}_${life + 1}`,
+        productId: PRODUCTS[(index + life + product) % PRODUCTS.length],
+        status,
+        createdSeconds: Math.floor((endMs - left ** 2 * HISTORY_MS) / 1_000),
+      });
     });
-  }
-
-  for (let number = 0; number < HISTORY_EVENTS; number += COMPANIES.length) {
-    const events = COMPANIES.map((_, offset) => eventAt(number + offset));
     for (const { data } of events) subscriptions.set(data.object);
     await ingest(events.map(received));
   }
-
-  return async (deliver, signal) => {
-    for (let number = HISTORY_EVENTS; ; number += 1) {
-      const event = eventAt(number);
-      await pause(Math.max(0, event.created * 1_000 - Date.now()), { signal });
-      if (signal.aborted) return;
-      // Before its delivery, so that no team is out of sync meanwhile.
-      subscriptions.set(event.data.object);
-      await deliver(event);
-    }
-  };
 }
 
 /** An event of the past, received when it happened. */
