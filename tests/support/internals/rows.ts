@@ -15,4 +15,3 @@ export {
   readTeamsOf,
 } from 'instep-engine/src/postgres/statements/teams.ts';
 export { addUser } from 'instep-engine/src/postgres/statements/users.ts';
-export { writePlan } from 'instep-engine/src/postgres/statements/write-plan.ts';

@@ -52,11 +52,11 @@ const FORGET_ANSWER = `
        where kind = 'first-subscriptions'
          and subject = $1`;
 
-const SET_CUSTOMER = ({ teams: { name, column, idType, table } }: ApplicationTables) => `
-      update ${name}
-         set ${column('providerCustomerId')} = $2${table.updatedAt === null ? '' : `, ${table.updatedAt} = now()`}
-       where ${column('id')} = ${idFrom(idType, '$1::text')}
-      returning ${column('id')} as id`;
+const SET_CUSTOMER = ({ teams: { table } }: ApplicationTables) => `
+      update ${table.name}
+         set ${table.customerId} = $2${table.updatedAt === null ? '' : `, ${table.updatedAt} = now()`}
+       where ${table.id.column} = ${idFrom(table.id.type, '$1::text')}
+      returning ${table.id.column} as id`;
 
 // Another transaction of the app can hold the team, or the customer in a unique index: whatever else needs a connection
 // would wait with the link.

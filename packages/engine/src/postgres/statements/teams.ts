@@ -180,11 +180,11 @@ export async function isIdOfAnother(
 }
 
 /** Leaves out the name if the table has no column for it. */
-const ADD_TEAM = ({ teams: { name, column, hasNames } }: ApplicationTables) => `
-      insert into ${name} (${hasNames ? `${column('name')}, ` : ''}${column('providerCustomerId')})
-      select ${hasNames ? '$1, ' : ''}$2
+const ADD_TEAM = ({ teams: { table, nameColumn } }: ApplicationTables) => `
+      insert into ${table.name} (${nameColumn === null ? '' : `${nameColumn}, `}${table.customerId})
+      select ${nameColumn === null ? '' : '$1, '}$2
        where $1::text is not null
-      returning ${column('id')} as id`;
+      returning ${table.id.column} as id`;
 
 /**
  * Adds a team, and returns its id.

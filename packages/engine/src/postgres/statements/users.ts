@@ -3,12 +3,8 @@
 import { InstepError } from '../../runtime/errors.ts';
 import type { ApplicationId, User } from '../application.ts';
 import type { Query } from '../database.ts';
-import type {
-  ApplicationTable,
-  ApplicationTables,
-  UserField,
-} from '../tables/application-tables.ts';
-import { idFrom, idsFrom } from '../tables/id-from-text.ts';
+import type { ApplicationTables } from '../tables/application-tables.ts';
+import { idsFrom } from '../tables/id-from-text.ts';
 
 /** Something needs the table of users, which Instep does not look for with `PROFILE=off`. */
 export class ProfileOff extends InstepError {
@@ -22,7 +18,7 @@ export class ProfileOff extends InstepError {
 }
 
 /** @throws ProfileOff */
-export function usersOf({ users }: ApplicationTables): ApplicationTable<UserField> {
+export function usersOf({ users }: ApplicationTables): NonNullable<ApplicationTables['users']> {
   if (users === null) throw new ProfileOff('Instep does not know the table of users');
   return users;
 }
@@ -98,35 +94,21 @@ export async function readActiveUsers(
   return new Map(rows.map((row) => [row.id, toUser(row)]));
 }
 
-const READ_USER = (tables: ApplicationTables) => {
-  const { rows, idType } = usersOf(tables);
-  return `
-      select ${USER_COLUMNS}
-        from ${rows} as users
-       where id = ${idFrom(idType, '$1::text')}`;
-};
-
-/** The user with this id, deleted or not, or `null`. */
-async function readUser(query: Query, id: ApplicationId): Promise<User | null> {
-  const [row] = await query<UserRow>({ name: 'read_user', text: READ_USER, values: [id] });
-  return row === undefined ? null : toUser(row);
-}
-
 type NewUser = Pick<User, 'name' | 'email' | 'passwordHash' | 'role'>;
 
 const NEW_USER_FIELDS = ['name', 'email', 'passwordHash', 'role'] as const;
 
 const ADD_USER = (tables: ApplicationTables) => {
-  const { name, column, has } = usersOf(tables);
+  const { name, columns } = usersOf(tables);
   const parameters = NEW_USER_FIELDS.map((field, index) => [field, `$${index + 1}`] as const);
-  const stored = parameters.filter(([field]) => has(field));
-  const left = parameters.filter(([field]) => !has(field));
+  const stored = parameters.filter(([field]) => columns.has(field));
+  const left = parameters.filter(([field]) => !columns.has(field));
   // A parameter without a column has a type only by a cast.
   return `
-      insert into ${name} (${stored.map(([field]) => column(field)).join(', ')})
+      insert into ${name} (${stored.map(([field]) => columns.get(field)).join(', ')})
       select ${stored.map(([, parameter]) => parameter).join(', ')}
         from (select ${left.map(([, parameter]) => `${parameter}::text`).join(', ')}) as left_out
-      returning ${column('id')} as id`;
+      returning ${columns.get('id')} as id`;
 };
 
 /**
@@ -137,7 +119,7 @@ const ADD_USER = (tables: ApplicationTables) => {
 export async function addUser(query: Query, user: NewUser): Promise<User> {
   const values = NEW_USER_FIELDS.map((field) => user[field]);
   const [added] = await query<Pick<User, 'id'>>({ name: 'add_user', text: ADD_USER, values });
-  const stored = added === undefined ? null : await readUser(query, added.id);
-  if (stored === null) throw new RangeError('the inserted user was not returned');
+  const [stored] = added === undefined ? [] : (await readActiveUsers(query, [added.id])).values();
+  if (stored === undefined) throw new RangeError('the inserted user was not returned');
   return stored;
 }

@@ -13,34 +13,31 @@ export type TeamField = 'id' | 'providerCustomerId' | PlanFieldName | 'name' | '
 export type MemberField = 'userId' | 'teamId';
 
 /** The type of ids in statements. All integers are compared as `bigint`. */
-export type IdType = 'bigint' | 'uuid' | 'text';
+export type IdType = TeamsTable['id']['type'];
 
-/** A table of the application as statements name it: quoted, and with its schema. */
-export type ApplicationTable<Field extends string> = {
-  /** For writing: `public.teams`. */
-  readonly name: string;
-  /** For writing: `stripe_customer_id`. */
-  readonly column: (field: Field) => string;
-  readonly has: (field: Field) => boolean;
-  /**
-   * For reading: a subquery whose columns have the contract's names. PostgreSQL resolves it as it
-   * does a view: the plan is the table's own, and locks are taken on the table's rows.
-   */
-  readonly rows: string;
-  readonly idType: IdType;
-};
+/** The rows of a table: a subquery whose columns have the contract's names. PostgreSQL resolves it as it does a view. */
+type Rows = { readonly rows: string };
 
+/** All names are SQL: quoted where that is necessary. */
 export type ApplicationTables = {
   /** `null` without the profile. */
-  readonly users: ApplicationTable<UserField> | null;
-  readonly teams: ApplicationTable<TeamField> & {
-    /** Whether teams have a name that this role can read. */
-    readonly hasNames: boolean;
+  readonly users:
+    | (Rows & {
+        readonly name: string;
+        readonly idType: IdType;
+        /** A field that the table lacks has no column. */
+        readonly columns: ReadonlyMap<string, string>;
+      })
+    | null;
+  readonly teams: Rows & {
+    readonly idType: IdType;
+    /** The column of the team's name; `null`: there is none that this role can read. */
+    readonly nameColumn: string | null;
     /** The table as the engine names it: the same object as long as the tables are the same. */
     readonly table: TeamsTable;
   };
   /** Which users belong to which teams, for people who search; `null`: no such table was recognized. */
-  readonly members: Pick<ApplicationTable<MemberField>, 'rows'> | null;
+  readonly members: Rows | null;
 };
 
 /** The parts of a table's location that Instep can't recognize. Names are exact, and not quoted. */

@@ -26,19 +26,6 @@ const COLUMN_TYPES: Readonly<Record<ColumnContent, { name: string; fits: RegExp 
   },
 };
 
-const withStripe = (field: string) => field.replace(/^provider/, 'stripe');
-
-/**
- * The conventions by which applications name columns: the contract's, nextjs/saas-starter's and
- * Prisma's.
- */
-const CONVENTIONS: readonly ((field: string) => string)[] = [
-  contractColumn,
-  (field) => contractColumn(withStripe(field)),
-  (field) => field,
-  withStripe,
-];
-
 /** How applications call fields otherwise. Not `plan` and `status`, which hold the application's own words in most. */
 const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
   subscriptionStatus: ['providerSubscriptionStatus', 'providerStatus'],
@@ -49,23 +36,16 @@ const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
   trialEndsAt: ['trialEnd', 'providerTrialEnd'],
 };
 
-/** The names that a field's column can have, the contract's first. */
+/** The names that a field's column can have: the contract's first, then nextjs/saas-starter's and Prisma's. */
 export function columnNames(field: string): string[] {
-  return [...new Set([field, ...(OTHER_NAMES[field] ?? [])].flatMap(namesOf))];
+  const names = [field, ...(OTHER_NAMES[field] ?? [])].flatMap((name) => {
+    const withStripe = name.replace(/^provider/, 'stripe');
+    return [contractColumn(name), contractColumn(withStripe), name, withStripe];
+  });
+  return [...new Set(names)];
 }
 
-const namesOf = (field: string) => CONVENTIONS.map((nameOf) => nameOf(field));
-
-/** The names of missing columns, in the convention that most of the table's columns follow. */
-function conventionOf(fields: readonly string[], present: ReadonlySet<string>) {
-  const hits = CONVENTIONS.map((nameOf) => fields.filter((field) => present.has(nameOf(field))));
-  const most = Math.max(...hits.map(({ length }) => length));
-  return CONVENTIONS[hits.findIndex(({ length }) => length === most)] ?? contractColumn;
-}
-
-const PLAN_FIELD_OF = new Map<string, (typeof PLAN_FIELDS)[number]>(
-  PLAN_FIELDS.map((field) => [field.name, field]),
-);
+const planFieldOf = (field: string) => PLAN_FIELDS.find(({ name }) => name === field);
 
 /** The statuses that are written. */
 const WRITTEN_STATUSES = Object.keys(STATUSES).filter((status) => effectOf(status) !== 'none');
@@ -78,47 +58,42 @@ export function recognizeTable(
   declared: DeclaredTable<string> = {},
 ): RecognizedTable {
   const fields: [string, ColumnContent][] = Object.entries(FIELDS[entity]);
-  const nameOf = conventionOf(
-    fields.map(([field]) => field),
-    new Set(table.columns.keys()),
-  );
-  const columns = fields.map(([field, content]) => {
-    const declaredName = declared.columns?.[field];
-    const isDeclared = typeof declaredName === 'string';
-    const possible = isDeclared ? [declaredName] : columnNames(field);
-    const present =
-      declaredName === null ? [] : possible.flatMap((one) => table.columns.get(one) ?? []);
+  const columns = fields.map(([field, content]): RecognizedColumn => {
+    const own = declared.columns?.[field];
+    const possible = own === undefined ? columnNames(field) : own === null ? [] : [own];
+    const present = possible.flatMap((one) => table.columns.get(one) ?? []);
     const { name: expectedType, fits } = COLUMN_TYPES[content];
     const fitting = present.find(({ category, type }) => fits.test(`${category} ${type}`));
-    const named = fitting ?? present[0] ?? null;
+    const planField = planFieldOf(field);
     // A user's column that exists is read: of another type, it could hide who is deleted. So is one of the contract's plan.
-    const mustFit = entity === 'users' || PLAN_FIELD_OF.get(field)?.isRequired === true;
-    const isNeeded = isDeclared || !canLack.includes(field) || (mustFit && named !== null);
-    const column = isNeeded ? named : (fitting ?? null);
-    const name = column?.name ?? declaredName ?? nameOf(field);
+    const mustFit = entity === 'users' || planField?.isRequired === true;
+    const isNeeded =
+      typeof own === 'string' || !canLack.includes(field) || (mustFit && present.length > 0);
+    const column = fitting ?? (isNeeded ? present[0] : undefined) ?? null;
+    const name = column?.name ?? possible[0] ?? contractColumn(field);
     const place = `${table.name}.${name}`;
-    let problem = column && entity === 'teams' ? whyNotWritable(table, field, column) : null;
-    if (isNeeded && column === null) problem = `${place} (${expectedType}) is missing`;
-    else if (isNeeded && fitting === undefined) {
-      problem = `${place} is ${column?.type}, not ${expectedType}`;
-    }
-    const isWritten = column !== null && PLAN_FIELD_OF.has(field);
+    let problem: string | null = null;
+    if (column === null) problem = isNeeded ? `${place} (${expectedType}) is missing` : null;
+    else if (column !== fitting) problem = `${place} is ${column.type}, not ${expectedType}`;
+    else if (planField !== undefined) problem = whyNotWritable(table, planField, column);
+    const isWritten = column !== null && planField !== undefined;
     return { field, name, column, isOptional: !isNeeded && !isWritten, problem };
   });
   return { entity, table, columns: entity === 'teams' ? withSharedColumns(columns) : columns };
 }
 
 /** Why a field of a plan can't be written to a column of its type. */
-function whyNotWritable(table: Table, field: string, column: Column): string | null {
-  const planField = PLAN_FIELD_OF.get(field);
-  if (planField === undefined) return null;
+function whyNotWritable(
+  table: Table,
+  { name, type, whenCleared }: (typeof PLAN_FIELDS)[number],
+  column: Column,
+): string | null {
   const place = `${table.name}.${column.name}`;
   if (!column.isUpdatable) return `${place} can't be updated`;
   const missing = WRITTEN_STATUSES.find((status) => column.labels?.includes(status) === false);
   if (missing !== undefined) {
     return `${place} can't be ${missing}: alter type ${column.type} add value '${missing}';`;
   }
-  const { name, type, whenCleared } = planField;
   const isKept = name === 'planName' || type === 'boolean' || whenCleared === 'set';
   return column.isNullable || isKept
     ? null
@@ -127,18 +102,15 @@ function whyNotWritable(table: Table, field: string, column: Column): string | n
 
 /** The fields of a plan that the table has. */
 export const writtenFields = ({ columns }: RecognizedTable) =>
-  columns.flatMap(({ field, column }) =>
-    column !== null && PLAN_FIELD_OF.has(field) ? field : [],
-  );
+  columns.flatMap(({ field, column }) => (column !== null && planFieldOf(field) ? field : []));
 
 /** A column of a team can hold only one of the fields that Instep needs there. */
 function withSharedColumns(columns: readonly RecognizedColumn[]): RecognizedColumn[] {
-  return columns.map((column) => {
-    const { field, name, isOptional } = column;
-    const sharing = columns.find(
-      (one) => one.field !== field && one.name === name && !one.isOptional && one.column !== null,
-    );
-    if (isOptional || sharing === undefined || column.problem !== null) return column;
-    return { ...column, problem: `${name} is the column of both ${field} and ${sharing.field}` };
+  const used = columns.filter(({ column, isOptional }) => column !== null && !isOptional);
+  return columns.map((one) => {
+    const other = used.find(({ field, name }) => field !== one.field && name === one.name);
+    if (one.isOptional || other === undefined) return one;
+    const shared = `${one.name} is the column of both ${one.field} and ${other.field}`;
+    return { ...one, problem: one.problem ?? shared };
   });
 }

@@ -14,22 +14,20 @@ import { declarationOf, findTeamsTables, type TeamsCandidate } from './find-team
 import { readTables, type Table } from './read-tables.ts';
 import { columnNames, recognizeTable, writtenFields } from './recognize-columns.ts';
 import {
-  columnOf,
   keptPlanName,
   type RecognizedTable,
-  tableOf,
-  teamRows,
-  teamsTableOf,
+  rowsOf,
+  teamsOf,
+  usersTableOf,
 } from './recognized-tables.ts';
 
-/** Users can lack these, because the profile has a value for each (docs/contract.md, section 2). */
-const DEFAULTED_USER_FIELDS: readonly string[] = [
-  'name',
-  'role',
-  'createdAt',
-  'updatedAt',
-  'deletedAt',
-];
+/** The fields that tables can lack. The profile has a value for each of those of users (docs/contract.md, section 2). */
+const CAN_LACK: Readonly<Record<Entity, readonly string[]>> = {
+  users: ['name', 'role', 'createdAt', 'updatedAt', 'deletedAt'],
+  // But not all of `DECISIVE`.
+  teams: ['name', 'updatedAt', ...PLAN_FIELDS.map(({ name }) => name)],
+  members: [],
+};
 
 /** A table of the application is missing, lacks a column, or has one with an unusable type. */
 export class ApplicationTablesUnfit extends InstepError {
@@ -44,9 +42,6 @@ export class ApplicationTablesUnfit extends InstepError {
     this.advice = advice;
   }
 }
-
-/** Teams can lack these, but not all of `DECISIVE`. */
-const TEAM_FIELDS = ['name', 'updatedAt', ...PLAN_FIELDS.map(({ name }) => name)];
 
 const CREATE_TABLE =
   "run your app's migrations first, set INSTEP_TABLES to your names, or name the table's schema in " +
@@ -90,18 +85,12 @@ export async function recognizeTables(query: Query, wanted: WantedTables): Promi
     return await recognizeTables(query, { ...wanted, teams: declarationOf(only, wanted.teams) });
   }
   const { planFields = [] } = wanted;
-  const canLack = {
-    users: [
-      ...DEFAULTED_USER_FIELDS,
-      ...(wanted.profile === 'without password' ? ['passwordHash'] : []),
-    ],
-    teams: TEAM_FIELDS.filter((field) => !planFields.includes(field)),
-    members: [],
-  };
+  const alsoLacking = wanted.profile === 'without password' ? ['passwordHash'] : [];
   const recognized = (entity: Entity) => {
     const table = tables.get(entity);
     if (table === undefined) return null;
-    return recognizeTable(entity, table, canLack[entity], wanted[entity]);
+    const canLack = CAN_LACK[entity].filter((field) => !planFields.includes(field));
+    return recognizeTable(entity, table, [...canLack, ...alsoLacking], wanted[entity]);
   };
   const found = { users: recognized('users'), teams: recognized('teams') };
   const sameTables = {
@@ -149,7 +138,7 @@ function membersOf(members: RecognizedTable | null): ApplicationTables['members'
   const areReadable = members.columns.every(({ column, problem }) => {
     return problem === null && column?.canRead === true;
   });
-  return areReadable ? { rows: tableOf(members).rows } : null;
+  return areReadable ? { rows: rowsOf(members) } : null;
 }
 
 function unfitness(
@@ -197,13 +186,5 @@ export function applicationTablesOf({
 }: Recognition): ApplicationTables {
   if (unfit !== null) throw unfit;
   if (teams === null) throw new RangeError('a missing table is unfit');
-  const teamName = columnOf(teams, 'name');
-  const hasNames = teamName?.canRead ?? false;
-  const name = hasNames && teamName !== null ? `${teamName.sql}::text` : 'null::text';
-  const table = teamsTableOf(teams);
-  return {
-    users: users && tableOf(users),
-    members,
-    teams: { ...teamRows(teams, table, name), hasNames, table },
-  };
+  return { users: users && usersTableOf(users), teams: teamsOf(teams), members };
 }

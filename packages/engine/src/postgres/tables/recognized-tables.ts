@@ -1,15 +1,9 @@
-// A table that was recognized, as statements name it, and what its columns can't do.
+// The tables that were recognized, as statements name them.
 
 import { PLAN_FIELDS } from '../../rule/plan-fields.ts';
+import { type PlanColumn, type TeamsTable, teamField } from '../teams-table.ts';
 import {
-  columnOf as columnOfField,
-  fieldsOf,
-  type PlanColumn,
-  type TeamsTable,
-  teamField,
-} from '../teams-table.ts';
-import {
-  type ApplicationTable,
+  type ApplicationTables,
   contractColumn,
   type Entity,
   type IdType,
@@ -35,6 +29,10 @@ export type RecognizedTable = {
   readonly columns: readonly RecognizedColumn[];
 };
 
+export function columnOf({ columns }: RecognizedTable, field: string): Column | null {
+  return columns.find((one) => one.field === field)?.column ?? null;
+}
+
 /** The statement after which a column can be null. */
 export const dropNotNull = (table: Table, column: Column) =>
   `alter table ${table.sql} alter column ${column.sql} drop not null;`;
@@ -55,7 +53,7 @@ export function writtenText(teams: RecognizedTable): string {
 }
 
 /** The table of teams as the engine names it. */
-export function teamsTableOf(teams: RecognizedTable): TeamsTable {
+function teamsTableOf(teams: RecognizedTable): TeamsTable {
   const plan = PLAN_FIELDS.flatMap(({ name, type }) => {
     const column = columnOf(teams, name);
     return column === null ? [] : [[name, planColumn(column, type)] as const];
@@ -71,79 +69,53 @@ export function teamsTableOf(teams: RecognizedTable): TeamsTable {
   };
 }
 
-function planColumn(
-  { sql: name, category, type, isNullable }: Column,
-  fieldType: string,
-): PlanColumn {
-  return { name, isNullable, type: typeOf(type, category, fieldType) };
+function planColumn({ sql: name, category, type, isNullable }: Column, field: string): PlanColumn {
+  if (field === 'text') return { name, isNullable, type: category === 'E' ? type : 'text' };
+  if (field !== 'timestamptz') return { name, isNullable, type };
+  const time = type === 'timestamp without time zone' ? 'timestamp' : 'timestamptz';
+  return { name, isNullable, type: category === 'N' ? 'bigint' : time };
 }
 
-function typeOf(type: string, category: string, fieldType: string): string {
-  if (fieldType === 'text') {
-    if (category === 'E') return type;
-    return isPadded(type) ? 'bpchar' : 'text';
-  }
-  if (fieldType !== 'timestamptz') return type;
-  if (category === 'N') return 'bigint';
-  return type === 'timestamp without time zone' ? 'timestamp' : 'timestamptz';
-}
-
-/** PostgreSQL pads the values of `char(n)`, and a padded id or status would be a different one. */
-const isPadded = (type: string) => type === 'character';
-
-/** The rows of a table of users or members. Profiles keep the padding of `char(n)`. */
-export function tableOf<Field extends string>(
-  recognized: RecognizedTable,
-): ApplicationTable<Field> {
-  const selected = recognized.columns.map(
-    ({ field, column }) => `${column?.sql ?? 'null::text'} as ${contractColumn(field)}`,
+/** The table of users as statements name it. */
+export function usersTableOf(users: RecognizedTable): NonNullable<ApplicationTables['users']> {
+  const columns = users.columns.flatMap(({ field, column }) =>
+    column === null ? [] : [[field, column.sql] as const],
   );
-  return tableWith(recognized, selected);
+  const idType = idTypeOf(columnOf(users, 'id'));
+  return { name: users.table.sql, idType, columns: new Map(columns), rows: rowsOf(users) };
 }
 
-/** The rows of the table of teams: all fields of a plan, of which those without a column are null. */
-export function teamRows<Field extends string>(
-  recognized: RecognizedTable,
-  table: TeamsTable,
-  name: string,
-): ApplicationTable<Field> {
-  const present = new Set(fieldsOf(table));
+/** The table of teams, whose rows have all fields of a plan. Those without a column are null. */
+export function teamsOf(teams: RecognizedTable): ApplicationTables['teams'] {
+  const table = teamsTableOf(teams);
+  const name = columnOf(teams, 'name');
+  const nameColumn = name?.canRead ? name.sql : null;
   const ids = ['id', 'providerCustomerId'].map((field) => {
-    const column = columnOf(recognized, field);
-    const sql = isPadded(column?.type ?? '') ? `${column?.sql}::text` : column?.sql;
-    return `${sql} as ${contractColumn(field)}`;
+    const { sql = '', category } = columnOf(teams, field) ?? {};
+    // Without the padding of `char(n)`.
+    return [field, category === 'S' ? `${sql}::text` : sql] as const;
   });
   const plan = PLAN_FIELDS.map((field) => {
-    const value = present.has(field) ? teamField(table, field) : `null::${field.type}`;
-    return `${value} as ${columnOfField(field)}`;
+    const value = table.plan.has(field.name) ? teamField(table, field) : `null::${field.type}`;
+    return [field.name, value] as const;
   });
-  return tableWith(recognized, [...ids, ...plan, `${name} as name`]);
+  const values = [...ids, ...plan, ['name', `${nameColumn ?? 'null'}::text`] as const];
+  return { idType: table.id.type, nameColumn, table, rows: rowsOf(teams, values) };
 }
 
-function tableWith<Field extends string>(
-  recognized: RecognizedTable,
-  selected: readonly string[],
-): ApplicationTable<Field> {
-  const { entity, table } = recognized;
-  return {
-    name: table.sql,
-    column(field) {
-      const column = columnOf(recognized, field);
-      if (column === null) throw new RangeError(`${table.sql} has no column for ${field}`);
-      return column.sql;
-    },
-    has: (field) => columnOf(recognized, field) !== null,
-    rows: `(select ${selected.join(', ')} from ${table.sql} as ${entity})`,
-    idType: idTypeOf(columnOf(recognized, 'id')),
-  };
-}
-
-export function columnOf({ columns }: RecognizedTable, field: string) {
-  return columns.find((one) => one.field === field)?.column ?? null;
+/** SQL for the rows of a table, with these values; by default, with its columns. */
+export function rowsOf(
+  { entity, table, columns }: RecognizedTable,
+  values: readonly (readonly [field: string, sql: string])[] = columns.map(({ field, column }) => [
+    field,
+    column?.sql ?? 'null::text',
+  ]),
+): string {
+  const selected = values.map(([field, sql]) => `${sql} as ${contractColumn(field)}`);
+  return `(select ${selected.join(', ')} from ${table.sql} as ${entity})`;
 }
 
 function idTypeOf(column: Column | null): IdType {
-  const type = column?.type ?? '';
-  if (type === 'uuid') return 'uuid';
-  return ['smallint', 'integer', 'bigint'].includes(type) ? 'bigint' : 'text';
+  if (column?.type === 'uuid') return 'uuid';
+  return column?.category === 'N' ? 'bigint' : 'text';
 }
