@@ -1,11 +1,14 @@
 import { beforeEach, expect, test } from 'vitest';
+import type { Ingest } from '../support/internals/ingest.ts';
 import { readFailedJobs } from '../support/internals/repair.ts';
 import { addTeam, storeNamelessProducts } from '../support/internals/rows.ts';
-import { StripeApiFailed } from '../support/internals/stripe.ts';
+import { type StripeApi, StripeApiFailed } from '../support/internals/stripe.ts';
+import { lockTeam, whileHeld } from '../support/postgres/locks.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { openAskingJob, passTime } from '../support/service/asking-job.ts';
+import { hasUnknownOrder } from '../support/service/customer-states.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
-import { openPipeline } from '../support/service/pipelines.ts';
+import { openPipeline, openWholePipeline } from '../support/service/pipelines.ts';
 import { eventBody, received, receivedEvent } from '../support/stripe/events.ts';
 
 const store = useDatabase(embeddedServer);
@@ -17,18 +20,46 @@ beforeEach(async () => {
   await query('update instep.leased_jobs set failure_code = null, attempt_at = null');
 });
 
+const SECOND = 1_600_000_000;
+const subscriptionOf = (customerId: string) => `sub_${customerId}`;
+
 /** A team with two events of one second without evidence of their order. */
 async function addAmbiguousTeam() {
   const ingest = openPipeline(store.database);
   const { teamId, customerId } = await store.addTeam();
-  const event = { customerId, subscriptionId: `sub_${customerId}`, createdSeconds: 1_600_000_000 };
-  await ingest([receivedEvent({ ...event, status: 'canceled' })]);
-  await ingest([receivedEvent({ ...event, status: 'active' })]);
-  return { teamId, customerId };
+  const subscriptionId = subscriptionOf(customerId);
+  const deliver = (status: string) =>
+    ingest([receivedEvent({ customerId, subscriptionId, status, createdSeconds: SECOND })]);
+  await deliver('canceled');
+  await deliver('active');
+  const isAmbiguous = () => hasUnknownOrder(store.database.query, customerId);
+  const statusOf = async () => (await store.planOf(teamId))?.subscriptionStatus;
+  return { teamId, customerId, deliver, isAmbiguous, statusOf };
 }
 
-/** The job of an instance, with the ids that it asked for. `fail` can make Stripe fail. */
-function openJob(fail: (id: string) => void = () => undefined) {
+/** Stripe's answer about a subscription: by default that it is of its team's customer and has ended. */
+function answerOf(
+  subscriptionId: string,
+  { customerId = subscriptionId.slice('sub_'.length), status = 'canceled' } = {},
+  answeredSeconds: number | null = null,
+): Awaited<ReturnType<StripeApi['retrieveSubscription']>> {
+  const body = JSON.parse(eventBody({ customerId, subscriptionId, status })).data.object;
+  return { body, answeredSeconds, tookMs: 0 };
+}
+
+type Job = {
+  /** Can make Stripe fail when it is asked about this id. */
+  readonly fail?: (id: string) => void;
+  readonly retrieve?: typeof answerOf;
+  readonly ingest?: Ingest;
+};
+
+/** The job of an instance, with the ids that it asked for. */
+function openJob({
+  fail = () => undefined,
+  retrieve = answerOf,
+  ingest = openPipeline(store.database),
+}: Job = {}) {
   const asked: string[] = [];
   const answer = <Answer>(id: string, value: Answer): Answer => {
     asked.push(id);
@@ -37,35 +68,108 @@ function openJob(fail: (id: string) => void = () => undefined) {
   };
   const run = openAskingJob({
     database: store.database,
-    ingest: openPipeline(store.database),
+    ingest,
     nonce: () => String(Math.random()),
     api: {
       retrieveProductName: async (id) => answer(id, 'Pro'),
-      retrieveSubscription: async (id) => {
-        const fields = { customerId: id.slice('sub_'.length), subscriptionId: id };
-        const body = JSON.parse(eventBody({ ...fields, status: 'canceled' })).data.object;
-        return answer(id, { body, answeredSeconds: null, tookMs: 0 });
-      },
+      retrieveSubscription: async (id) => answer(id, retrieve(id)),
       listSubscriptions: async ({ customerId = '' }) =>
         answer(customerId, { objects: [], hasMore: false, answeredSeconds: null, tookMs: 0 }),
     },
   });
-  return { run, asked };
+  return { run, asked, askedSubscriptions: () => asked.filter((id) => id.startsWith('sub_')) };
 }
+
+/** Runs the job this often, with a minute in between. */
+async function runOften(run: () => Promise<void>, times: number): Promise<void> {
+  for (let count = 0; count < times; count += 1) {
+    await run();
+    await passTime(store.database.query, '1 minute');
+  }
+}
+
+test("ignores a snapshot that is too early by Stripe's clock", async () => {
+  const team = await addAmbiguousTeam();
+  let answeredSeconds = SECOND;
+  const { run } = openJob({ retrieve: (id) => answerOf(id, {}, answeredSeconds) });
+  await runOften(run, 1);
+  expect(await team.isAmbiguous()).toBe(true);
+  answeredSeconds = SECOND + 60;
+  await run();
+  expect(await team.isAmbiguous()).toBe(false);
+});
+
+test('asks again when an event of the second arrives after the snapshot', async () => {
+  const team = await addAmbiguousTeam();
+  const { run } = openJob({ retrieve: (id) => answerOf(id, { status: 'active' }, SECOND + 60) });
+  await runOften(run, 1);
+  expect(await team.isAmbiguous()).toBe(false);
+  await team.deliver('unpaid');
+  expect(await team.statusOf()).toBe('unpaid');
+  expect(await team.isAmbiguous()).toBe(true);
+  await run();
+  expect(await team.statusOf()).toBe('active');
+  expect(await team.isAmbiguous()).toBe(false);
+});
+
+test('requests nothing when the customer no longer has a team', async () => {
+  const { teamId } = await addAmbiguousTeam();
+  await store.database.query('delete from teams where id = $1', [teamId]);
+  const { run, askedSubscriptions } = openJob();
+  await runOften(run, 5);
+  expect(askedSubscriptions()).toEqual([]);
+});
+
+test.each<[string, typeof answerOf]>([
+  ['snapshots of another customer', (id) => answerOf(id, { customerId: 'cus_another' })],
+  ['the answer that Stripe does not know the subscription', () => null],
+])('asks again after longer and longer pauses after %s', async (_, retrieve) => {
+  await addAmbiguousTeam();
+  const { run, askedSubscriptions } = openJob({ retrieve });
+  await runOften(run, 30);
+  expect(askedSubscriptions().length).toBeGreaterThan(3);
+  expect(askedSubscriptions().length).toBeLessThan(10);
+});
+
+test('a snapshot that the database refuses keeps no other subscription waiting', async () => {
+  const refused = await addAmbiguousTeam();
+  const other = await addAmbiguousTeam();
+  await query(`alter table teams add constraint objection
+                 check (id <> ${refused.teamId} or subscription_status <> 'canceled')`);
+  await openJob().run();
+  await query('alter table teams drop constraint objection');
+  expect(await refused.statusOf()).toBe('active');
+  expect(await other.statusOf()).toBe('canceled');
+});
+
+test('a locked team keeps no other subscription waiting, and its snapshot is taken again', async () => {
+  const locked = await addAmbiguousTeam();
+  const other = await addAmbiguousTeam();
+  const { ingest: impatient } = openWholePipeline(store.database, { timeoutMs: 500 });
+  const { run, askedSubscriptions } = openJob({ ingest: impatient });
+  await whileHeld(store.openAnother(), lockTeam(locked.teamId), () => runOften(run, 1));
+  expect(askedSubscriptions()).toHaveLength(2);
+  expect(await other.statusOf()).toBe('canceled');
+  expect(await locked.statusOf()).toBe('active');
+  await run();
+  expect(await locked.statusOf()).toBe('canceled');
+});
 
 test('a key without the permission for products still decides orders, and asks again after an hour', async () => {
   let isForbidden = true;
-  const { run, asked } = openJob((id) => {
-    if (isForbidden && id.startsWith('prod_')) {
-      throw new StripeApiFailed('answered 403', { status: 403 });
-    }
+  const { run, asked } = openJob({
+    fail: (id) => {
+      if (isForbidden && id.startsWith('prod_')) {
+        throw new StripeApiFailed('answered 403', { status: 403 });
+      }
+    },
   });
   await storeNamelessProducts(store.database.query, ['prod_1', 'prod_2']);
   await run();
   const ambiguous = await addAmbiguousTeam();
   await run();
   await openJob().run();
-  expect(asked).toEqual(['prod_1', `sub_${ambiguous.customerId}`]);
+  expect(asked).toEqual(['prod_1', subscriptionOf(ambiguous.customerId)]);
   expect(await store.planOf(ambiguous.teamId)).toMatchObject({ subscriptionStatus: 'canceled' });
   expect(await readFailedJobs(store.database.query)).toMatchObject([
     { job: 'product-names', code: 'STRIPE_API_FAILED' },
@@ -84,11 +188,13 @@ test('an ambiguous order is asked about before the customers who were waiting', 
     await addTeam(store.database.query, { name: 'New', customerId: `cus_new_${number}` });
   }
   let ambiguous: Promise<{ customerId: string }> | undefined;
-  const { run, asked } = openJob(() => {
-    ambiguous ??= addAmbiguousTeam();
+  const { run, asked } = openJob({
+    fail: () => {
+      ambiguous ??= addAmbiguousTeam();
+    },
   });
   await run();
-  const subscriptionId = `sub_${(await ambiguous)?.customerId}`;
+  const subscriptionId = subscriptionOf((await ambiguous)?.customerId ?? '');
   expect(asked).toHaveLength(17);
   expect(asked.indexOf(subscriptionId)).toBe(10);
 });
@@ -97,18 +203,14 @@ test('instances at the same time ask each question once', async () => {
   await storeNamelessProducts(store.database.query, ['prod_1', 'prod_2', 'prod_3', 'prod_4']);
   const instances = [openJob(), openJob()];
   await Promise.all(instances.map(({ run }) => run()));
-  expect(instances.flatMap(({ asked }) => asked).toSorted()).toEqual([
-    'prod_1',
-    'prod_2',
-    'prod_3',
-    'prod_4',
-  ]);
+  const asked = instances.flatMap((instance) => instance.asked).toSorted();
+  expect(asked).toEqual(['prod_1', 'prod_2', 'prod_3', 'prod_4']);
 });
 
 test('what a stopped process did not ask is asked by the next one', async () => {
   await storeNamelessProducts(store.database.query, ['prod_1', 'prod_2', 'prod_3']);
   const stopping = new AbortController();
-  const stopped = openJob(() => stopping.abort());
+  const stopped = openJob({ fail: () => stopping.abort() });
   await stopped.run(stopping.signal);
   const next = openJob();
   await next.run();
@@ -117,8 +219,10 @@ test('what a stopped process did not ask is asked by the next one', async () => 
 
 test('the questions wait for a Stripe that can not be reached, and the next one is tried first', async () => {
   let isReachable = false;
-  const { run, asked } = openJob(() => {
-    if (!isReachable) throw new StripeApiFailed("api.stripe.com can't be reached");
+  const { run, asked } = openJob({
+    fail: () => {
+      if (!isReachable) throw new StripeApiFailed("api.stripe.com can't be reached");
+    },
   });
   await storeNamelessProducts(store.database.query, ['prod_1', 'prod_2', 'prod_3']);
   await expect(run()).rejects.toMatchObject({ code: 'STRIPE_API_FAILED' });
@@ -141,28 +245,14 @@ test.each([
     const event = JSON.parse(eventBody({ customerId, createdSeconds: nowSeconds - 864_000 }));
     event.data.object.cancel_at = nowSeconds - 90_000;
     await ingest([received(JSON.stringify(event))]);
-    const asked: string[] = [];
-    const run = openAskingJob({
-      database: store.database,
-      ingest,
-      nonce: () => String(Math.random()),
-      api: {
-        retrieveProductName: async () => 'Pro',
-        retrieveSubscription: async (id) => {
-          asked.push(id);
-          const body = { ...event.data.object, status };
-          return { body, answeredSeconds: nowSeconds, tookMs: 0 };
-        },
-        listSubscriptions: async () => ({
-          ...{ objects: [], hasMore: false, answeredSeconds: null, tookMs: 0 },
-        }),
-      },
-    });
+    const body = { ...event.data.object, status };
+    const retrieve = () => ({ body, answeredSeconds: nowSeconds, tookMs: 0 });
+    const { run, askedSubscriptions } = openJob({ retrieve });
     await run();
-    expect(asked).toEqual(['sub_1']);
+    expect(askedSubscriptions()).toEqual(['sub_1']);
     expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus: status });
     await passTime(store.database.query, '1 hour');
     await run();
-    expect(asked).toEqual(['sub_1']);
+    expect(askedSubscriptions()).toEqual(['sub_1']);
   },
 );

@@ -255,26 +255,6 @@ test('an event whose team is locked delays no others, and is stored by the next 
   expect(await seenBy(setting)).toEqual({ seenSeconds: expect.any(Number), unfinishedRun: null });
 });
 
-test('resumes with the page of a locked team', async () => {
-  const bodies = Array.from({ length: 350 }, () => nextEvent());
-  const setting = await setUp(bodies);
-  // On the second of four pages.
-  const blockedId = idOf(bodies[200] ?? '');
-  let isLocked = true;
-  const ingest: Ingest = async (events) => {
-    const isBlocked = events.some(({ eventId }) => eventId === blockedId);
-    if (isLocked && isBlocked) throw new DatabaseBusy('locked');
-    return await setting.ingest(events);
-  };
-  const instance = setting.instance(ingest);
-  await expect(instance()).rejects.toThrow(DatabaseBusy);
-  expect(setting.calls).toHaveLength(4);
-  isLocked = false;
-  await instance();
-  expect(setting.calls[4]?.get('starting_after')).toBe(idOf(bodies[250] ?? ''));
-  expect(await logOf(setting)).toHaveLength(bodies.length);
-});
-
 test('stops between two pages on request, and releases the lease', async () => {
   const setting = await setUp(Array.from({ length: 150 }, () => nextEvent()));
   const stopping = new AbortController();

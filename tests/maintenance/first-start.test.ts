@@ -1,11 +1,10 @@
-import { createLogger } from 'instep';
 import { ApiCollection, createSubscriptionEvent, startFakeStripeApi } from 'instep/testing';
 import { expect, test } from 'vitest';
 import { atEndOfFile } from '../support/end-of-file.ts';
-import { createJobs, FailedJobs } from '../support/internals/repair.ts';
 import { createStripeApi } from '../support/internals/stripe.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { API_KEY } from '../support/secrets/test-secrets.ts';
+import { createJobsWithoutStripe } from '../support/service/jobs-without-stripe.ts';
 import { openWholePipeline } from '../support/service/pipelines.ts';
 
 const TEAMS = 20;
@@ -46,24 +45,13 @@ async function startBesideApp({ canList }: { readonly canList: boolean }) {
   atEndOfFile(server.close);
   atEndOfFile(() => database.close());
   const { ingest, settle } = openWholePipeline(database);
-  const jobs = createJobs(
+  const jobs = createJobsWithoutStripe(
     {
-      database,
-      ingest,
-      settle,
+      ...{ database, ingest, settle },
       api: createStripeApi({ secretKey: API_KEY, baseUrl: new URL(server.url) }),
       nameOf: async () => 'Pro',
-      planSelection: 'newest',
-      logger: createLogger('silent'),
-      now: Date.now,
-      nonce: () => 'holder',
-      failedJobs: new FailedJobs(database.query, createLogger('silent')),
     },
-    {
-      catchUpIntervalMs: 3_600_000,
-      reconcileIntervalMs: 86_400_000,
-      eventRetentionMs: null,
-    },
+    { catchUpIntervalMs: 3_600_000, reconcileIntervalMs: 86_400_000 },
   );
   const run = async (name: string) => await jobs.find((job) => job.name === name)?.run(signal);
   const activeTeams = async () =>

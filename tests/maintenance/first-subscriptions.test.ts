@@ -4,13 +4,11 @@ import { completeCheckout, syncCustomer } from 'instep/src/checkout/checkout.ts'
 import { createCheckoutSession } from 'instep/testing';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { IS_COMPARED, requestSubscriptions } from '../support/internals/repair.ts';
-import { createStripeApi } from '../support/internals/stripe.ts';
-import { API_KEY } from '../support/secrets/test-secrets.ts';
 import { openAskingJob, passTime as passTimeIn } from '../support/service/asking-job.ts';
 import { openAccount } from '../support/stripe/reconciled-account.ts';
 
 const account = await openAccount();
-const { database, ingest, calls } = account;
+const { database, calls } = account;
 const { query } = database;
 const context = await openContext({ environment: account.environment });
 afterAll(() => context.close());
@@ -19,15 +17,8 @@ afterAll(() => context.close());
 function openJob() {
   const lines: Record<string, unknown>[] = [];
   const run = openAskingJob({
-    database,
-    ingest,
-    api: createStripeApi({
-      secretKey: API_KEY,
-      baseUrl: new URL(account.environment.STRIPE_API_BASE ?? ''),
-    }),
-    nameOf: async () => 'Pro',
+    ...account.services,
     logger: createLogger('info', { write: (line) => lines.push(JSON.parse(line)) }),
-    nonce: () => String(Math.random()),
   });
   return { run, lines };
 }
@@ -105,16 +96,6 @@ test('a customer without a subscription is looked up at growing intervals, for a
   await passTime('30 days');
   await run();
   expect(asked()).toEqual([]);
-});
-
-test('a customer who subscribes after the checkout was opened is found', async () => {
-  const { run } = openJob();
-  const teamId = await account.addTeam('cus_later');
-  await run();
-  await account.happen({ customerId: 'cus_later', status: 'trialing' }, 'missed');
-  await passTime('1 minute');
-  await run();
-  expect(await account.planOf(teamId)).toMatchObject({ plan: { subscriptionStatus: 'trialing' } });
 });
 
 test('an id that Stripe refuses keeps no other customer from being looked up', async () => {

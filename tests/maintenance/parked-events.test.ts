@@ -40,24 +40,6 @@ test('a customer who has a team now is found, page by page, even if many others 
   await query('truncate teams, instep.events, instep.customers');
 });
 
-test('decides all events of a customer in one run, however many they are', async () => {
-  const { query } = store.database;
-  const customerId = store.newCustomer();
-  const ingest = openPipeline(store.database);
-  await ingest(
-    Array.from({ length: 450 }, (_, index) =>
-      receivedEvent({ customerId, createdSeconds: 1_800_000_000 + index }),
-    ),
-  );
-  await addTeam(query, { name: 'Late', customerId });
-  await openSettleJobs(store.database).parkedEvents(signal);
-  const outcomes = await query(
-    'select distinct outcome from instep.events where customer_id = $1',
-    [customerId],
-  );
-  expect(outcomes).not.toContainEqual({ outcome: 'parked' });
-});
-
 /** A customer whose event is parked, although a team is linked to it now. */
 async function lateTeam(ingest: Ingest, productId: string) {
   const customerId = store.newCustomer();

@@ -122,16 +122,6 @@ test('a transaction of the app that stays open holds nothing up', async () => {
   await app.commit();
 });
 
-test('as long as none fails, changes are passed in the order of their ids', async () => {
-  const passed: number[] = [];
-  const { run } = openConsumer(({ id }) => void passed.push(id));
-  await run();
-  passed.length = 0;
-  const rows = await write([8, 8, 9, 8, 9, 10]);
-  await run();
-  expect(passed).toEqual(rows.map(({ id }) => id));
-});
-
 test('a new consumer starts with later changes, or with the oldest', async () => {
   const [row] = await write([4]);
   const now = newName();
@@ -242,26 +232,6 @@ test('a new consumer is not added while a transaction that changes plans stays o
   await open.commit();
   const [row] = await write([5]);
   expect(await addConsumer(store.database.query, name, 'now')).toMatchObject({ position: row?.id });
-});
-
-test.each([
-  [
-    'a message that is an object',
-    () => Object.assign(new Error(), { message: Object.create(null) }),
-  ],
-  ['no prototype', () => Object.create(null)],
-])('a failure with %s is stored, and holds up no other team', async (_, failure) => {
-  await store.database.query('truncate instep.plan_changes cascade');
-  const passed: number[] = [];
-  const { run } = openConsumer(({ teamId, id }) => {
-    if (teamId === 5) throw failure();
-    passed.push(id);
-  });
-  const ids = (await write([5, 6])).map(({ id }) => id);
-  await run();
-  expect(passed).toEqual([ids[1]]);
-  const stored = await store.database.query('select error from instep.waiting_plan_changes');
-  expect(stored).toEqual([{ error: 'an error without a text' }]);
 });
 
 test('a change that fails holds up its team alone, in order, and is set aside after 20 failures', async () => {
@@ -456,33 +426,3 @@ test.each(['before', 'after'] as const)(
     }
   },
 );
-
-test('one process at a time works for a consumer, and another takes over when it stops', async () => {
-  await store.database.query('truncate instep.plan_changes cascade');
-  const name = newName();
-  const passed: string[] = [];
-  const consumers = ['one', 'other'].map((process) => {
-    const database = store.openAnother();
-    const running = new PlanChangeConsumers({
-      database,
-      logger,
-      holder: process,
-      isOnDemand: false,
-    });
-    const from = 'beginning' as const;
-    return running.start(name, ({ id }) => void passed.push(`${process} ${id}`), { from });
-  });
-  const ids: number[] = [];
-  const waitForAll = () =>
-    vi.waitFor(() => expect(passed).toHaveLength(ids.length), { timeout: 20_000, interval: 50 });
-  ids.push(...(await write([1, 1, 1])).map(({ id }) => id));
-  await waitForAll();
-  const [first] = passed[0]?.split(' ') ?? [];
-  await consumers[first === 'one' ? 0 : 1]?.stop();
-  ids.push(...(await write([1])).map(({ id }) => id));
-  await waitForAll();
-  expect(passed.map((one) => Number(one.split(' ')[1]))).toEqual(ids);
-  expect(new Set(passed.slice(0, 3).map((one) => one.split(' ')[0])).size).toBe(1);
-  expect(passed[3]?.startsWith(first ?? '')).toBe(false);
-  await Promise.all(consumers.map((one) => one.stop()));
-});

@@ -94,11 +94,6 @@ describe.each(postgresServers)('product names on $name', (server) => {
   test.each<[string, RequestListener]>([
     ['knows no such product', (_, response) => void response.writeHead(404).end('{"error":{}}')],
     ['fails', (_, response) => void response.writeHead(500).end('{}')],
-    ['answers HTML', (_, response) => void response.end('<html>')],
-    ['redirects', (_, response) => void response.writeHead(302, { Location: '/' }).end()],
-    ['has no name for it', (_, response) => void response.end('{"name":null}')],
-    ['has a name that cannot be stored', (_, response) => void response.end('{"name":"\\u0000"}')],
-    ['hangs up', (_, response) => void response.destroy()],
     [
       'hangs up in the middle',
       (_, response) => {

@@ -1,37 +1,25 @@
-import { type ApplicationId, createLogger } from 'instep';
+import type { ApplicationId } from 'instep';
 import type { ReconciliationIssue } from 'instep/operate';
 import { beforeEach, expect, test } from 'vitest';
 import { reconcile } from '../../support/internals/repair.ts';
-import { createStripeApi, type StripeApi } from '../../support/internals/stripe.ts';
-import { API_KEY } from '../../support/secrets/test-secrets.ts';
+import type { StripeApi } from '../../support/internals/stripe.ts';
 import { openAccount } from '../../support/stripe/reconciled-account.ts';
 
 const account = await openAccount();
-const { database } = account;
-const api = createStripeApi({
-  secretKey: API_KEY,
-  baseUrl: new URL(account.environment.STRIPE_API_BASE ?? ''),
-});
+const { database, services } = account;
 
 /** Reconciles all teams; `afterListing` runs between the complete list and the comparison. */
 async function reconcileAll(afterListing: () => Promise<void>): Promise<ReconciliationIssue[]> {
   const issues: ReconciliationIssue[] = [];
   const listSubscriptions: StripeApi['listSubscriptions'] = async (from, signal) => {
-    const page = await api.listSubscriptions(from, signal);
+    const page = await services.api.listSubscriptions(from, signal);
     if (from.customerId === undefined) await afterListing();
     return page;
   };
   await reconcile(
     {
-      database,
-      ingest: account.ingest,
-      settle: account.settle,
-      api: { ...api, listSubscriptions },
-      nameOf: async () => null,
-      planSelection: 'newest',
-      logger: createLogger('silent'),
-      now: Date.now,
-      nonce: () => 'holder',
+      ...services,
+      api: { ...services.api, listSubscriptions },
       isDryRun: false,
       onIssue: (issue) => issues.push(issue),
     },
