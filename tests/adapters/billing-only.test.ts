@@ -67,11 +67,6 @@ test.each(Object.keys(WAYS))('a handler with %s answers webhooks only', async (w
   expect((await next.POST(webhook())).status).toBe(200);
 });
 
-test('with a profile, the same app is refused', async () => {
-  const handler = closing(createHandler({ environment, maintenance: 'off' }));
-  expect((await handler(webhook())).status).toBe(503);
-});
-
 async function serve(listener: (request: IncomingMessage, response: ServerResponse) => void) {
   const server = createServer(listener).listen(0, '127.0.0.1');
   onTestFinished(() => void server.close().closeAllConnections());
@@ -108,14 +103,4 @@ test('in Fastify the path is free for a route of the app', async () => {
   await fastifyInstep(host, { environment });
   expect(paths.slice(1)).toEqual(['/api/user', '/api/stripe/webhook']);
   for (const handler of handlers) await handler.close();
-});
-
-test('the doctor of the console knows it', async () => {
-  const handler = closing(createHandler({ environment, profile: false, maintenance: 'off' }));
-  const context = await handler.operateContext();
-  const names: string[] = [];
-  for await (const { name, state } of context.examine?.() ?? []) {
-    if (state !== 'failure') names.push(name);
-  }
-  expect(names).toEqual(expect.arrayContaining(['configuration', 'profile', 'teams']));
 });

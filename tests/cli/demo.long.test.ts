@@ -1,54 +1,17 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import {
-  createFolder,
-  type Ended,
-  runInstep,
-  spawnInstep,
-} from '../support/process/instep-process.ts';
+import { createFolder, runInstep, spawnInstep } from '../support/process/instep-process.ts';
 
 const folder = createFolder();
 const environment = { PORT: '0', OPS_PORT: '0', INSTEP_DATA: folder };
 
-const SCENES = [
-  ['A trial begins', '200', 'trialing * Starter * prod_starter * sub_ * ='],
-  ['The customer pays', '200', 'active * Starter prod_starter sub_ ='],
-  ['A payment fails: past_due changes nothing', '200', 'active Starter prod_starter sub_ ='],
-  ['The plan changes', '200', 'active Pro * prod_pro * sub_ ✗ Starter, prod_pro'],
-  [
-    'A late duplicate of the second event',
-    '200',
-    'active Pro prod_pro sub_ ✗ Starter, prod_starter',
-  ],
-  ['An older event that was delayed', '200', 'active Pro prod_pro sub_ ✗ unpaid, no plan'],
-  ['The customer cancels', '200', 'canceled * - * - * - * ='],
-  ['An event for a customer without a team', '200', 'canceled - - - ✗ event lost'],
-  ['A forged signature', '400', 'canceled - - - ='],
-];
-
-function expectWhole({ code, stdout, stderr }: Ended): void {
-  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-  expect(stdout).not.toContain('\u001b');
-  expect(stdout).toMatch(/without a cookie +200 null/);
-  const [, profile = ''] = /with Ada's session +200 (.*)/.exec(stdout) ?? [];
-  expect(JSON.parse(profile)).toMatchObject({ name: 'Ada', role: 'owner', deletedAt: null });
-
-  const scenes = [...stdout.matchAll(/^ \d\. (.*?) {2}(\d{3}) .*\n(.*)$/gm)];
-  expect(
-    scenes.map(([, title, status, row]) => [title, status, row?.trim().replaceAll(/ +/g, ' ')]),
-  ).toEqual(
-    SCENES.map(([title, status, row]) => [
-      title,
-      status,
-      expect.stringMatching(
-        new RegExp(`^${row?.replaceAll('*', '\\*').replace('sub_', 'sub_\\w+')}$`),
-      ),
-    ]),
-  );
-}
-
 test('--once shows everything, and ends', async () => {
-  expectWhole(await runInstep(['demo', '--once'], environment));
+  const { code, stdout, stderr } = await runInstep(['demo', '--once'], environment);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect([...stdout.matchAll(/^ \d\. .*? {2}(\d{3}) /gm)].map(([, status]) => status)).toEqual([
+    ...Array<string>(8).fill('200'),
+    '400',
+  ]);
 });
 
 test('the next steps work when pasted, and Ctrl-C ends the demo', async () => {

@@ -45,22 +45,6 @@ test('lists the events of a team', async () => {
   expect(await idsOf('--team', String(teamId))).toEqual(['3', '2', '1']);
 });
 
-test('an unknown team, or one without a customer, exits with 1 and a remedy', async () => {
-  expect(await log.events(['list', '--team', '4711'])).toEqual({
-    code: 1,
-    stdout: '',
-    stderr: 'instep: there is no team 4711 (all: instep team list) [NOT_FOUND]\n',
-  });
-  const [row] = await log.database.query<{ id: number }>(
-    `insert into teams (name) values ('Alone') returning id`,
-  );
-  expect(await log.events(['list', '--team', String(row?.id)])).toEqual({
-    code: 1,
-    stdout: '',
-    stderr: `instep: team ${row?.id} has no customer. Link it: instep team link ${row?.id} --customer CUS [TEAM_NOT_LINKED]\n`,
-  });
-});
-
 test('--json prints the details of each event', async () => {
   const { stdout } = await log.events(['list', '--json', '--outcome', 'stale']);
   expect(jsonLines(stdout)).toEqual([

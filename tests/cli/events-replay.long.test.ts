@@ -3,7 +3,6 @@ import { SNAPSHOT_TYPE } from 'instep/operate';
 import { expect, test } from 'vitest';
 import { readTeam } from '../support/internals/rows.ts';
 import { jsonLines, useLog } from '../support/service/log-service.ts';
-import { eventBody } from '../support/stripe/events.ts';
 
 const LINK = 'update teams set provider_customer_id = $2 where id = $1';
 
@@ -66,45 +65,6 @@ test('parked events are applied, in order, once a team has their customer', asyn
   });
 });
 
-test('leaves the name of an unknown product to a running server', async () => {
-  const customerId = 'cus_nameless';
-  await log.deliver({ customerId, eventId: 'evt_n', productId: 'prod_nameless' });
-  await log.database.query(`delete from instep.products where product_id = 'prod_nameless'`);
-  const teamId = await log.addTeam(customerId);
-  expect(await log.events(['replay', 'evt_n'])).toMatchObject({ code: 0, stderr: '1 applied\n' });
-  expect(await planOf(teamId)).toMatchObject({
-    providerProductId: 'prod_nameless',
-    planName: null,
-  });
-  const statement = `select name from instep.products where product_id = 'prod_nameless'`;
-  expect(await log.database.query(statement)).toEqual([{ name: null }]);
-});
-
-test('an unreadable event that can be read now is applied once', async () => {
-  const customerId = 'cus_u';
-  const teamId = await log.addTeam(customerId);
-  const odd = { ...JSON.parse(eventBody({ customerId })), data: 'of a shape unknown' };
-  await log.deliverBody(JSON.stringify({ ...odd, id: 'evt_u' }));
-  expect(await log.events(['replay', 'evt_u'])).toMatchObject({
-    code: 0,
-    stdout: expect.stringMatching(/evt_u {2}unreadable → unreadable\n$/),
-    stderr: '1 unreadable\n',
-  });
-  // Simulates a program that can read an event that an older program could not.
-  const body = eventBody({ customerId, eventId: 'evt_u', status: 'trialing' });
-  await log.database.query('update instep.events set body = $2 where event_id = $1', [
-    'evt_u',
-    Buffer.from(body),
-  ]);
-  const again = () => log.events(['replay', 'evt_u']);
-  expect(await again()).toMatchObject({ code: 0, stderr: '1 applied\n' });
-  expect(await planOf(teamId)).toMatchObject({ subscriptionStatus: 'trialing' });
-  expect((await again()).stdout).toMatch(/applied → duplicate/);
-  expect(await countOf(customerId)).toEqual([
-    { event_id: 'evt_u', outcome: 'applied', deliveries: 1 },
-  ]);
-});
-
 test('leaves snapshots out', async () => {
   const customerId = 'cus_snapshot';
   await log.addTeam(customerId);
@@ -132,12 +92,4 @@ test('an event that the application refuses exits with 1 and stops no other even
   expect(stderr).toMatch(
     /^1 failed, 1 applied\ninstep: the database refused 1 event: see above \[REPLAY_FAILED\]\n$/,
   );
-});
-
-test('an unknown event exits with 1 and one line', async () => {
-  expect(await log.events(['replay', 'evt_none'])).toEqual({
-    code: 1,
-    stdout: '',
-    stderr: 'instep: no event in the log has the id evt_none [NOT_FOUND]\n',
-  });
 });

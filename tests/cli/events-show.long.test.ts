@@ -55,42 +55,6 @@ test('finds an event by position and prints JSON', async () => {
   ]);
 });
 
-test('applies TEAM_PLAN', async () => {
-  const customerId = 'cus_best';
-  await log.addTeam(customerId);
-  await log.deliver({ customerId, subscriptionId: 'sub_live', createdSeconds: 100 });
-  const other = { customerId, subscriptionId: 'sub_ended', status: 'canceled' };
-  await log.deliver({ ...other, eventId: 'evt_best', createdSeconds: 200 });
-  const show = (TEAM_PLAN: string) => log.events(['show', 'evt_best', '--json'], { TEAM_PLAN });
-  expect(jsonLines((await show('newest')).stdout)).toMatchObject([
-    { after: { subscriptionStatus: 'canceled' } },
-  ]);
-  expect(jsonLines((await show('best')).stdout)).toMatchObject([
-    { reasons: [{ code: 'no-longer-known' }] },
-  ]);
-  expect(await show('cheapest')).toMatchObject({ code: 2, stdout: '' });
-});
-
-test('shows what to do about parked and unreadable events', async () => {
-  await log.deliver({ customerId: 'cus_nobody', eventId: 'evt_parked' });
-  const parked = await log.events(['show', 'evt_parked']);
-  expect(parked.stdout).toMatch(/^No team is linked to customer cus_nobody\..* `instep team link/m);
-  expect(parked.stdout).not.toMatch(/before/);
-  await log.deliverBody('{"id":"evt_odd","type":"customer.subscription.deleted","data":7}');
-  const unreadable = await log.events(['show', 'evt_odd']);
-  expect(unreadable.stdout).toMatch(/^data: expected Object\.$/m);
-});
-
-test('shows how to replay an event that can be read now', async () => {
-  await log.deliver({ customerId: 'cus_nobody', eventId: 'evt_readable' });
-  await log.database.query(
-    "update instep.events set outcome = 'unreadable' where event_id = 'evt_readable'",
-  );
-  const position = await log.positionOf('evt_readable');
-  const { stdout } = await log.events(['show', 'evt_readable']);
-  expect(stdout).toContain(`can read it. Run \`instep events replay ${position}\`.`);
-});
-
 test('--body prints the body byte for byte', async () => {
   const body = '{ "id":"evt_b", "type":"customer.subscription.deleted",\t"data": "\\u0000é" }\n';
   await log.deliverBody(body);

@@ -2,7 +2,6 @@ import { expect, test } from 'vitest';
 import { MIGRATIONS } from '../support/internals/database.ts';
 import { connect, createEmptyDatabase, migrateByNewer } from '../support/postgres/test-database.ts';
 import { runInstep, SETTINGS } from '../support/process/instep-process.ts';
-import { someOf } from '../support/test-length.ts';
 
 const NAMES = MIGRATIONS.map(({ name }) => name);
 
@@ -74,41 +73,19 @@ const CONTENTS = `
          (select json_agg(relname order by relname) from pg_class
            where relkind = 'r' and relnamespace = 'public'::regnamespace) as tables`;
 
-const UNFIT = [
-  [
-    'columns that do not fit',
-    'create table users (id integer); create table teams (id bytea)',
-    /users\.email \(text\) is missing; .*teams\.id is bytea.*: add or alter the columns/,
-  ],
-  [
-    'no table teams beside the users',
-    'create table users (id integer)',
-    /fit: the table teams is missing: run your app's migrations first, /,
-  ],
-  [
-    'no table users beside the teams',
-    'create table teams (id integer)',
-    /fit: the table users is missing: run your app's migrations first, /,
-  ],
-] as const;
-
-test.each(someOf(1, UNFIT))(
-  '%s: migrate and serve report it and leave nothing behind',
-  async (_, tables, problem) => {
-    const url = await createEmptyDatabase();
-    const database = connect(url);
-    await database.query(tables);
-    const before = await database.query(CONTENTS);
-    for (const command of ['migrate', 'serve']) {
-      const ended = await runInstep([command], { ...SETTINGS, DATABASE_URL: url.href });
-      expect(ended.code).toBe(1);
-      expect(ended.stderr).toMatch(/^instep: .* \[APPLICATION_TABLES_UNFIT\]\n$/);
-      expect(ended.stderr).toMatch(problem);
-      expect(await database.query(CONTENTS)).toEqual(before);
-    }
-    await database.close();
-  },
-);
+test('migrate and serve report tables that do not fit, and leave nothing behind', async () => {
+  const url = await createEmptyDatabase();
+  const database = connect(url);
+  await database.query('create table users (id integer); create table teams (id bytea)');
+  const before = await database.query(CONTENTS);
+  for (const command of ['migrate', 'serve']) {
+    const ended = await runInstep([command], { ...SETTINGS, DATABASE_URL: url.href });
+    expect(ended.code).toBe(1);
+    expect(ended.stderr).toMatch(/^instep: .* \[APPLICATION_TABLES_UNFIT\]\n$/);
+    expect(await database.query(CONTENTS)).toEqual(before);
+  }
+  await database.close();
+});
 
 test('an unreachable database exits with 1 and says what to check, without the password', async () => {
   const away = { DATABASE_URL: 'postgres://instep:canary@127.0.0.1:1/x' };

@@ -1,15 +1,7 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createDatabase } from '../support/postgres/test-database.ts';
-import { freePort } from '../support/process/free-port.ts';
-import {
-  type InstepProcess,
-  runInstep,
-  SETTINGS,
-  spawnInstep,
-} from '../support/process/instep-process.ts';
+import { type InstepProcess, runInstep, SETTINGS } from '../support/process/instep-process.ts';
+import { useTakenPort } from '../support/process/taken-port.ts';
 import { OPERATIONS_TOKEN } from '../support/secrets/test-secrets.ts';
 import { useService } from '../support/service/contract-service.ts';
 
@@ -61,56 +53,24 @@ describe('an operations listener that other machines reach', () => {
   });
 });
 
-test('an address that other machines reach exits with 2 without a token', async () => {
-  const { code, stderr } = await runInstep(['serve'], {
-    ...SETTINGS,
-    OPS_PORT: '0',
-    OPS_HOST: '::',
-  });
-  expect(code).toBe(2);
-  expect(stderr).toContain('OPS_HOST is not a loopback address, so OPS_TOKEN is required');
-});
+describe('a port that is taken', () => {
+  const takenPort = useTakenPort();
 
-describe('an OPS_PORT that is taken', () => {
-  test('exits with 1 and names OPS_PORT, and nothing is served', async () => {
-    const taken = createServer().listen(0, '127.0.0.1');
-    onTestFinished(() => void taken.close());
-    await once(taken, 'listening');
-    const { port } = taken.address() as AddressInfo;
-    const publicPort = await freePort();
-    const { code, stderr, stdout } = await runInstep(['serve'], {
-      ...SETTINGS,
-      DATABASE_URL: (await createDatabase()).url.href,
-      PORT: String(publicPort),
-      OPS_PORT: String(port),
-    });
-    expect(code).toBe(1);
-    expect(stderr).toContain(`listening on 127.0.0.1:${port} is taken: set OPS_PORT to another`);
-    expect(stdout).not.toContain('listening');
-    await expect(fetch(`http://127.0.0.1:${publicPort}/healthz`)).rejects.toThrow();
-  });
-});
-
-test('a public port that is taken leaves no operations listener behind', async () => {
-  const taken = createServer().listen(0, '127.0.0.1');
-  onTestFinished(() => void taken.close());
-  await once(taken, 'listening');
-  const { port } = taken.address() as AddressInfo;
-  const { code, stderr, stdout } = await runInstep(['serve'], {
-    ...SETTINGS,
-    DATABASE_URL: (await createDatabase()).url.href,
-    PORT: String(port),
-    OPS_PORT: '0',
-  });
-  expect(code).toBe(1);
-  expect(stderr).toContain('set PORT to another');
-  expect(stdout).not.toContain('listening');
-});
-
-test('OPS_PORT=off opens no operations listener', async () => {
-  const DATABASE_URL = (await createDatabase()).url.href;
-  const instep = spawnInstep(['serve'], { ...SETTINGS, DATABASE_URL, OPS_PORT: 'off' });
-  await instep.writes(/"listening"/);
-  expect(await instep.stop('SIGTERM')).toBe(0);
-  expect(instep.stdout).not.toContain('operations');
+  test.each(['OPS_PORT', 'PORT'])(
+    '%s exits with 1 and is named, and nothing is served',
+    async (variable) => {
+      const { code, stderr, stdout } = await runInstep(['serve'], {
+        ...SETTINGS,
+        DATABASE_URL: (await createDatabase()).url.href,
+        PORT: '0',
+        OPS_PORT: '0',
+        [variable]: takenPort(),
+      });
+      expect(code).toBe(1);
+      expect(stderr).toContain(
+        `listening on 127.0.0.1:${takenPort()} is taken: set ${variable} to`,
+      );
+      expect(stdout).not.toContain('listening');
+    },
+  );
 });

@@ -51,29 +51,3 @@ test('reports and repairs a plan that the team had before', async () => {
   expect(await service.planOf(teamId)).toEqual(before);
   expect(await rebuild([])).toEqual({ lines: [], stderr: 'no differences\n' });
 });
-
-test('reports and keeps a plan that the application wrote', async () => {
-  const teamId = await teamWithHistory();
-  await service.database.query(
-    `update teams set plan_name = 'By hand', subscription_status = 'active' where id = $1`,
-    [teamId],
-  );
-  const { lines, stderr } = await rebuild([]);
-  expect(lines).toEqual([
-    expect.stringMatching(/kept: your application wrote it; run `instep reconcile --customer cus_/),
-  ]);
-  expect(stderr).toBe('kept 1 row that your application wrote\n');
-  expect(await service.planOf(teamId)).toMatchObject({ planName: 'By hand' });
-  await service.database.query('delete from teams where id = $1', [teamId]);
-});
-
-test('recomputes all teams when TEAM_PLAN changes, in both directions', async () => {
-  const teamId = await teamWithHistory();
-  await rebuild([], { TEAM_PLAN: 'best' });
-  expect(await service.planOf(teamId)).toMatchObject({
-    providerSubscriptionId: 'sub_mine',
-    subscriptionStatus: 'active',
-  });
-  await rebuild([], { TEAM_PLAN: 'newest' });
-  expect(await service.planOf(teamId)).toMatchObject({ subscriptionStatus: 'canceled' });
-});

@@ -42,15 +42,3 @@ test('a running server prunes once an hour', async () => {
   expect(await readTeam(log.database.query, teamId)).toEqual(before);
   expect(await server.stop()).toBe(0);
 });
-
-test('a running server keeps everything with EVENT_RETENTION=off', async () => {
-  await teamWithOldEvents('cus_o', 200, 91);
-  const server = await startInstep({ DATABASE_URL: log.databaseUrl, EVENT_RETENTION: 'off' });
-  // Another maintenance job has run.
-  await log.deliver({ customerId: 'cus_later', eventId: 'evt_later' });
-  const teamId = await log.addTeam('cus_later');
-  const plan = async () => (await readTeam(log.database.query, teamId))?.plan;
-  await expect.poll(plan).toMatchObject({ subscriptionStatus: 'active' });
-  expect(await left()).toHaveLength(4);
-  expect(await server.stop()).toBe(0);
-});

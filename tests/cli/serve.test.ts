@@ -46,12 +46,6 @@ test('an address of another machine exits with 1', async () => {
   expect(await refusalOf({ HOST: '192.0.2.1' })).toMatch(/192\.0\.2\.1:0 failed: .*EADDRNOTAVAIL/);
 });
 
-test('an unknown database exits with 1 at once', async () => {
-  const missing = new URL(url);
-  missing.pathname = '/no_such';
-  expect(await refusalOf({ DATABASE_URL: missing.href })).toContain('"no_such" does not exist');
-});
-
 test('waits for a database that starts a moment later, and answers 503 until then', async () => {
   const proxy = await startProxy(url);
   await proxy.become('refuse');

@@ -53,12 +53,6 @@ test('--id and --created send duplicates and older events, active by default', a
   ]);
 });
 
-test('a deletion has the status canceled', async () => {
-  const { teamId, customerId } = await service.addTeam();
-  await trigger('customer.subscription.deleted', ['--customer', customerId]);
-  expect(await service.planOf(teamId)).toMatchObject({ subscriptionStatus: 'canceled' });
-});
-
 test('--url sends to another address, where an unhandled type gets a 200', async () => {
   const url = `${service.url}/api/stripe/webhook`;
   const args = ['--customer', 'cus_any', '--url', url];
@@ -74,13 +68,4 @@ test('a response other than 200 exits with 1', async () => {
   expect(code).toBe(1);
   expect(JSON.parse(stdout)).toMatchObject({ status: 400 });
   expect(stderr).toContain('400: give this command the STRIPE_WEBHOOK_SECRET of the server');
-});
-
-test('exits with 1 and a remedy when there is no server', async () => {
-  const { code, stdout, stderr } = await trigger(UPDATED, ['--customer', 'cus_any'], { PORT: '1' });
-  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-  expect(stderr).toBe(
-    "instep: http://127.0.0.1:1/api/stripe/webhook can't be reached: " +
-      'is the server running? Specify its address with HOST and PORT, or with --url [TRIGGER_FAILED]\n',
-  );
 });
