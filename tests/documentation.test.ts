@@ -61,14 +61,6 @@ test.each(documents)('every file that %s names exists', (document) => {
   expect(named.filter((path) => !existsSync(join(ROOT, placeOf(path))))).toEqual([]);
 });
 
-test('every path of CODEOWNERS exists', () => {
-  const paths = [...textOf('.github/CODEOWNERS').matchAll(/^\/(\S+)/gm)].map(
-    ([, path = '']) => path,
-  );
-  expect(paths.length).toBeGreaterThan(3);
-  expect(paths.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
-});
-
 /** The commands that the program has, and the options of each. */
 const commands = new Map(
   [...textOf('docs/commands.md').matchAll(/^## instep ([^\n]+)\n\n```\n(.*?)```/gms)].map(
@@ -115,13 +107,6 @@ test.each(documents)(
   },
 );
 
-test('how-it-is-tested.md names the versions of Node.js that continuous integration runs', () => {
-  const [, matrix = ''] = /node: \[(.+)\]/.exec(textOf('.github/workflows/ci.yml')) ?? [];
-  const versions = matrix.split(', ');
-  const text = `${versions.slice(0, -1).join(', ')} and ${versions.at(-1)}`;
-  expect(textOf('docs/how-it-is-tested.md')).toContain(`on Node.js ${text}`);
-});
-
 test('repair.md says what to do about every issue', () => {
   const [, table = ''] = /## Issues\n(.*?)\n## /s.exec(textOf('docs/repair.md')) ?? [];
   const named = [...table.matchAll(/^\| (`.*?) \|/gm)].flatMap(([, cell = '']) =>
@@ -130,15 +115,6 @@ test('repair.md says what to do about every issue', () => {
   const [, kinds = ''] = /export const ISSUES = \{(.*?)\n\}/s.exec(source) ?? [];
   const codes = [...kinds.matchAll(/^ {2}'([a-z-]+)':/gm)].map(([, code = '']) => code);
   expect(named.toSorted()).toEqual(codes.toSorted());
-});
-
-test.each(['reason', 'outcome'])('repair.md names every %s as the source does', (head) => {
-  const rows = new RegExp(`\\| ${head} \\| meaning \\|\\n(.*?)\\n\\n`, 's').exec(
-    textOf('docs/repair.md'),
-  );
-  const named = [...(rows?.[1] ?? '').matchAll(/^\| `([^`]+)` \|/gm)].map(([, one = '']) => one);
-  expect(named.length).toBeGreaterThan(4);
-  expect(named.filter((one) => !source.includes(`'${one}'`))).toEqual([]);
 });
 
 test('monitor.md explains every alert', () => {

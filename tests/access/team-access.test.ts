@@ -234,39 +234,6 @@ describe.each(postgresServers)('instep.team_access on $name', (server) => {
     expect(await accessOf(teamId)).toMatchObject({ endsAt: endsAt && at(endsAt) });
   });
 
-  describe('of several subscriptions', () => {
-    test('the one with the newest event with an effect decides, with its true status', async () => {
-      const { teamId, customerId } = await store.addTeam();
-      await deliver({ customerId, subscriptionId: 'sub_1', createdSeconds: 1, status: 'trialing' });
-      await deliver({ customerId, subscriptionId: 'sub_2', createdSeconds: 2, status: 'active' });
-      await deliver({ customerId, subscriptionId: 'sub_1', createdSeconds: 3, status: 'past_due' });
-      await deliver({
-        customerId,
-        subscriptionId: 'sub_3',
-        createdSeconds: 4,
-        status: 'incomplete',
-      });
-      expect(await accessOf(teamId)).toMatchObject({ subscriptionId: 'sub_2', reason: 'active' });
-      await deliver({ customerId, subscriptionId: 'sub_2', createdSeconds: 5, status: 'paused' });
-      expect(await accessOf(teamId)).toMatchObject({ subscriptionId: 'sub_2', reason: 'paused' });
-      await deliver({ customerId, subscriptionId: 'sub_1', createdSeconds: 6, status: 'canceled' });
-      expect(await accessOf(teamId)).toMatchObject({ subscriptionId: 'sub_1', reason: 'canceled' });
-    });
-
-    test('the best one with access decides with TEAM_PLAN=best', async () => {
-      const { teamId, customerId } = await store.addTeam();
-      await storePolicy(store.database.query, { ...DEFAULTS, planSelection: 'best' });
-      const change = (subscriptionId: string, createdSeconds: number, status: string) =>
-        deliver({ customerId, subscriptionId, createdSeconds, status }, {}, 'best');
-      await change('sub_1', 1, 'active');
-      await change('sub_2', 2, 'trialing');
-      await change('sub_3', 3, 'canceled');
-      expect(await accessOf(teamId)).toMatchObject({ subscriptionId: 'sub_1', reason: 'active' });
-      await change('sub_1', 4, 'paused');
-      expect(await accessOf(teamId)).toMatchObject({ subscriptionId: 'sub_2', reason: 'trialing' });
-    });
-  });
-
   test('shows the subscription of the plan, if two deciding events are of one second', async () => {
     const { teamId, customerId } = await store.addTeam();
     const both = { customerId, createdSeconds: NOW - 10, status: 'active' };

@@ -1,11 +1,8 @@
 import { createHandler, createLogger } from 'instep';
 import { syncCustomer } from 'instep/src/checkout/checkout.ts';
-import { createCheckoutSession } from 'instep/testing';
 import { DeadlineExceeded } from 'instep-engine/runtime';
 import { afterAll, beforeEach, expect, test } from 'vitest';
-import { addTeam } from '../support/internals/rows.ts';
 import { SETTINGS } from '../support/process/instep-process.ts';
-import { eventBody, received } from '../support/stripe/events.ts';
 import { openAccount } from '../support/stripe/reconciled-account.ts';
 
 const account = await openAccount();
@@ -80,17 +77,6 @@ test('a missed status that changes no plan counts for the access, and the plan s
   expect(await query(log)).toEqual(before);
 });
 
-test('events that were parked are decided', async () => {
-  const body = eventBody({ ...trial, createdSeconds: nowSeconds() - 60 });
-  await account.ingest([received(body, Date.now())]);
-  account.customers.set({ id: 'cus_1' });
-  await account.addTeam('cus_1');
-  expect(await handler.syncCustomer('cus_1')).toMatchObject({
-    planName: 'Pro',
-    reason: 'trialing',
-  });
-});
-
 test('a plan that the application wrote stays when Stripe has no subscription', async () => {
   const teamId = await account.addTeam('cus_1');
   account.customers.set({ id: 'cus_1' });
@@ -127,13 +113,4 @@ test('Stripe is not blamed for a database that is slow, only for what it does no
   };
   expect(await codeOf(syncCustomer(context, 'cus_1'))).toBe('STRIPE_UNAVAILABLE');
   expect(await query('select subject from instep.questions')).toEqual([{ subject: 'cus_1' }]);
-});
-
-test('a handler completes a checkout on its own connections', async () => {
-  const teamId = await addTeam(query, { name: 'Acme', customerId: null });
-  const session = createCheckoutSession({ customerId: 'cus_1' });
-  account.checkoutSessions.set(session);
-  await account.happen({ ...trial, createdSeconds: nowSeconds() }, 'missed');
-  const access = await handler.completeCheckout(session.id, { teamId });
-  expect(access).toMatchObject({ teamId, planName: 'Pro' });
 });

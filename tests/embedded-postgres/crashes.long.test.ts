@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openEmbeddedPostgres } from 'instep-embedded-postgres';
 import { SOCKET_NAME } from 'instep-embedded-postgres/src/paths.ts';
-import { stopServer } from 'instep-embedded-postgres/src/postmaster.ts';
 import { userOfNewCluster } from 'instep-embedded-postgres/src/server-user.ts';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { readNotes, writeNote } from './ask.ts';
@@ -15,7 +14,6 @@ import {
   isRunning,
   killServer,
   makeDatabase,
-  makeFolder,
   serverPid,
   waitForEnd,
 } from './data-folders.ts';
@@ -136,14 +134,6 @@ describe('after a crash', () => {
     await writeNote(postgres.connection, 'written');
     expect(await readNotes(postgres.connection)).toEqual(['written']);
     await postgres.release();
-  });
-
-  it('never stops a process that is not the server', async () => {
-    const cluster = await makeFolder();
-    const bystander = await startBystander();
-    await writeFile(join(cluster, 'postmaster.pid'), `${bystander}\n${cluster}\n`);
-    expect(await stopServer(cluster)).toBe(false);
-    expect(await isRunning(bystander)).toBe(true);
   });
 
   it('rejects after the deadline when the server is frozen, and names its process', async () => {

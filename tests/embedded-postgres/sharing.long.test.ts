@@ -80,17 +80,6 @@ describe('several processes on one data folder', () => {
     await closed;
   });
 
-  it('do not wait for a killed one', async () => {
-    const dataFolder = await makeDatabase();
-    const killed = new InstepProcess(dataFolder);
-    await killed.open();
-    const postgres = await openEmbeddedPostgres({ dataFolder, onNotice });
-    const pid = await serverPid(dataFolder);
-    await killed.kill();
-    await postgres.release();
-    expect(await isRunning(pid)).toBe(false);
-  });
-
   it('keep the server running when one releases it while another opens it', async () => {
     const dataFolder = await makeDatabase();
     let leaving = await openEmbeddedPostgres({ dataFolder, onNotice });

@@ -3,7 +3,6 @@ import { describe, expect, test } from 'vitest';
 import type { ReceivedEvent } from '../support/internals/ingest.ts';
 import { addTeam } from '../support/internals/rows.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
-import { hasUnknownOrder } from '../support/service/customer-states.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
 import { findDifferences } from '../support/service/rebuilding.ts';
@@ -34,24 +33,6 @@ function undated(customerId: string, status: string, receivedSeconds: number): R
   const { created: _, ...event } = JSON.parse(eventBody({ customerId, status }));
   return received(JSON.stringify(event), receivedSeconds * 1_000);
 }
-
-test('events without a time count in the order of their arrival, alone and in a batch', async () => {
-  const ingest = openPipeline(store.database);
-  const { teamId, customerId } = await store.addTeam();
-  const expectStatus = async (subscriptionStatus: string) => {
-    expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus });
-    expect(await rebuilt(teamId)).toEqual([]);
-  };
-  await ingest([undated(customerId, 'active', SECOND)]);
-  await ingest([undated(customerId, 'canceled', SECOND)]);
-  await expectStatus('canceled');
-  // They arrive during another batch, so they form one batch.
-  const batch = ['trialing', 'unpaid', 'active'].map((status) =>
-    undated(customerId, status, SECOND),
-  );
-  await ingest([receivedEvent({ customerId: 'cus_nobody' }), ...batch]);
-  expect(await hasUnknownOrder(store.database.query, customerId)).toBe(false);
-});
 
 describe('events with and without a time in one second', () => {
   const dated = (customerId: string, status: string, createdSeconds = SECOND) =>

@@ -72,12 +72,6 @@ describe.each(['one by one', 'in a batch'] as const)('%s', (arrival) => {
     expect(await outcomesOf([other, ...twice], arrival)).toEqual(['new', 'known', 'known']);
   });
 
-  test('an event of another type with the same id is another one', async () => {
-    const deleted = eventBody({ ...ONE, type: 'customer.subscription.deleted' });
-    const events = [received(body), received(inOtherVersion(deleted))];
-    expect(await outcomesOf(events, arrival)).toEqual(['new', 'new']);
-  });
-
   test('an event is the same with its members in another order, and not with another value', async () => {
     const { data, ...event } = JSON.parse(body);
     const object = Object.fromEntries(Object.entries(data.object).reverse());
@@ -85,20 +79,6 @@ describe.each(['one by one', 'in a batch'] as const)('%s', (arrival) => {
     const other = received(JSON.stringify({ data: { object: { ...object, x: 1 } }, ...event }));
     const events = [received(body), reordered, other];
     expect(await outcomesOf(events, arrival)).toEqual(['new', 'known', 'new']);
-  });
-
-  test('fixtures that share an id and an API version are different events', async () => {
-    const canceled = eventBody({ ...ONE, status: 'canceled' });
-    expect(await outcomesOf([received(body), received(canceled)], arrival)).toEqual(['new', 'new']);
-  });
-
-  test.each([
-    ['id', { eventId: 'evt_two' }],
-    ['second', { createdSeconds: ONE.createdSeconds + 1 }],
-    ['subscription', { subscriptionId: 'sub_two' }],
-  ])('a listed event with another %s is another one', async (_, other) => {
-    const events = [listed(body), listed(eventBody({ ...ONE, ...other }))];
-    expect(await outcomesOf(events, arrival)).toEqual(['new', 'new']);
   });
 
   test('an unreadable event is known when it is listed again', async () => {

@@ -1,12 +1,7 @@
-import { DatabaseBusy, DatabaseUnavailable } from 'instep-engine/postgres';
+import { DatabaseUnavailable } from 'instep-engine/postgres';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type Database, openDatabase, parseDatabaseUrl } from '../support/internals/database.ts';
 import { PostgresCluster } from '../support/postgres/postgres-cluster.ts';
-import {
-  connect,
-  createEmptyDatabase,
-  postgresServers,
-} from '../support/postgres/test-database.ts';
 
 const CONNECTIONS = 3;
 const STATEMENT_TIMEOUT_MS = 400;
@@ -35,52 +30,6 @@ async function hammer(
   }
   return { errors, most };
 }
-
-describe.each(postgresServers)('$name', (server) => {
-  let operator: Database;
-  let database: Database;
-  beforeAll(async () => {
-    const url = await createEmptyDatabase(server);
-    operator = connect(url);
-    database = openPool(url);
-    await operator.query('create table notes (text text)');
-  });
-  afterAll(async () => {
-    await database?.close();
-    await operator?.close();
-  });
-
-  async function countBackends(): Promise<number> {
-    const rows = await operator.query(
-      `select from pg_stat_activity
-        where datname = current_database() and query like '%/* ours */%'
-          and pid <> pg_backend_pid()`,
-    );
-    return rows.length;
-  }
-
-  test.each([
-    ['a statement', () => database.query('select from notes /* ours */')],
-    [
-      'a statement with values',
-      () => database.query('select from notes where text = $1 /* ours */', ['a']),
-    ],
-    ['a transaction', () => database.transaction((query) => query('select from notes /* ours */'))],
-  ])('%s that waits for a lock also ends on the server', async (_, work) => {
-    await operator.transaction(async (query) => {
-      await query('lock table notes in access exclusive mode');
-      const { errors, most } = await hammer(work, countBackends);
-      expect(errors).toEqual(new Set([DatabaseBusy]));
-      expect(most).toBeLessThanOrEqual(CONNECTIONS);
-    });
-    expect(database.poolUse()).toMatchObject({ idle: CONNECTIONS, waiting: 0 });
-  });
-
-  test('a statement that takes too long is ended by the server', async () => {
-    const { errors } = await hammer(() => database.query('select pg_sleep(60)'), countBackends);
-    expect(errors).toEqual(new Set([DatabaseBusy]));
-  });
-});
 
 describe('without a synchronous standby', () => {
   let cluster: PostgresCluster;

@@ -94,21 +94,6 @@ describe.each(postgresServers)('$name', (server) => {
     expect(await database.query('select 1 as one')).toEqual([{ one: 1 }]);
   });
 
-  test('a connection that became read-only, as after a failover, is not handed out again', async () => {
-    const pid = await pidOf(database);
-    await database.query('set session characteristics as transaction read only');
-    for (const write of [
-      () => database.query(`insert into notes values ('one')`),
-      () => database.transaction((query) => query(`insert into notes values ('two')`)),
-    ]) {
-      await database.query('set session characteristics as transaction read only');
-      await expect(write()).rejects.toMatchObject({ cause: { code: '25006' } });
-      await write();
-    }
-    expect(await pidOf(database)).not.toBe(pid);
-    expect(await notes()).toEqual(['one', 'two']);
-  });
-
   test('a connection whose statement was refused is used again', async () => {
     const pid = await pidOf(database);
     await expect(database.query('select 1 / 0')).rejects.toThrow(DatabaseRefused);

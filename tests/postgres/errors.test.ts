@@ -170,19 +170,3 @@ test('a broken connection is no error of the statement', () => {
   const cause = Object.assign(new Error('write EPIPE'), { code: 'EPIPE', syscall: 'write' });
   expect(databaseError(cause)).toBeInstanceOf(DatabaseUnavailable);
 });
-
-test('the error of a host name whose addresses all refuse lists each address', () => {
-  const refusals = ['connect ECONNREFUSED ::1:5432', 'connect ECONNREFUSED 127.0.0.1:5432'];
-  const cause = new AggregateError(refusals.map((message) => new Error(message)));
-  const error = databaseError(cause);
-  expect(error).toBeInstanceOf(DatabaseUnavailable);
-  expect(error.message).toBe(refusals.join('; '));
-});
-
-test('a server that lets in only other connections may require TLS', () => {
-  const refusal = { code: '28000', routine: 'ClientAuthentication' };
-  const { message } = databaseError(Object.assign(new Error('no entry, no encryption'), refusal));
-  expect(message).toBe(
-    'no entry, no encryption: if the server requires TLS, add sslmode=verify-full to DATABASE_URL',
-  );
-});

@@ -6,7 +6,6 @@ import {
   recognizeTables,
 } from '../support/internals/database.ts';
 import { readTeam } from '../support/internals/rows.ts';
-import { findUsers } from '../support/internals/server.ts';
 import {
   connect,
   createEmptyDatabase,
@@ -102,21 +101,6 @@ describe.each(postgresServers)('$name', (server) => {
       });
     }
     expect((await readTeam(database.query, 3))?.plan.planName).toBe('Other');
-  });
-
-  test('users are found, with ids, roles and timestamps of other types', async () => {
-    const [user, deleted] = await findUsers(database.query, [7, 8]);
-    expect(user).toEqual({
-      id: 7,
-      name: 'Ada',
-      email: 'ada@example.com',
-      passwordHash: 'x'.padEnd(60),
-      role: 'owner',
-      createdAt: '2024-02-29T12:00:00.500Z',
-      updatedAt: '2024-03-01T00:00:00.000Z',
-      deletedAt: null,
-    });
-    expect(deleted).toBeNull();
   });
 
   test('dropping the schema leaves the tables as they are, and nothing of Instep', async () => {

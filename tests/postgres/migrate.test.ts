@@ -112,15 +112,6 @@ describe.each(postgresServers)('$name', (server) => {
     },
   );
 
-  test('only missing migrations run', async () => {
-    const [database] = (await openNew(server)) as [Database];
-    await migrate(database);
-    expect(await migrateByNewer(database, 'additive')).toEqual(['tomorrow']);
-    const tomorrow = { owner: 'engine', version: newestVersion() + 1, name: 'tomorrow' };
-    expect(await ledgerOf(database)).toContainEqual(tomorrow);
-    expect(await database.query('select from instep.tomorrow')).toEqual([]);
-  });
-
   test('a failing migration rolls back those before it', async () => {
     const [database] = (await openNew(server)) as [Database];
     await database.query('create schema instep');

@@ -1,11 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { createLogger, openInstep, readConfig } from 'instep';
-import type { Json } from 'instep-engine/rule';
 import { findHiddenRows } from 'instep-engine/src/postgres/tables/privileges.ts';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type Database, recognizeTables } from '../support/internals/database.ts';
 import type { Ingest } from '../support/internals/ingest.ts';
-import { reconcile } from '../support/internals/repair.ts';
 import { addTeam, readTeam, readTeamsOf } from '../support/internals/rows.ts';
 import { connect, createDatabase, postgresServers } from '../support/postgres/test-database.ts';
 import { linkByMetadata, openPipeline, openWholePipeline } from '../support/service/pipelines.ts';
@@ -146,49 +144,6 @@ describe.each(postgresServers)('$name', (server) => {
     );
     expect(hidden).toMatchObject({ reason: { code: 'DATABASE_BUSY' } });
     expect(other).toMatchObject({ value: [{ outcome: 'applied' }] });
-  });
-
-  test('a hidden team stops no repair of another one', async () => {
-    await owner.query(`${SECURED}
-      truncate instep.events, instep.customers;
-      update teams
-         set provider_subscription_id = null,
-             provider_product_id = null,
-             plan_name = null,
-             subscription_status = null;
-      create policy readable on teams for select using (true);
-      create policy writable on teams for update using (provider_customer_id <> 'cus_2')`);
-    const page = (objects: readonly Json[]) => ({
-      objects,
-      hasMore: false,
-      answeredSeconds: null,
-      tookMs: 0,
-    });
-    const listed = CUSTOMERS.map(
-      (customerId) =>
-        JSON.parse(eventBody({ customerId, subscriptionId: `sub_${customerId}` })).data.object,
-    );
-    const counts = await reconcile(
-      {
-        database: app,
-        ingest: ingestSoon,
-        settle: openWholePipeline(app).settle,
-        api: {
-          listSubscriptions: async () => page(listed),
-          listCustomers: async () => page([]),
-          retrieveCustomer: async () => null,
-        },
-        nameOf: async () => null,
-        planSelection: 'newest',
-        logger: createLogger('silent'),
-        now: Date.now,
-        nonce: () => 'one',
-        isDryRun: false,
-        onIssue: () => undefined,
-      },
-      new AbortController().signal,
-    );
-    expect(counts).toMatchObject({ drifts: 3, repaired: 2 });
   });
 
   test('a start with policies warns, and serves', async () => {

@@ -7,17 +7,12 @@ import {
   parseDatabaseUrl,
   type Query,
 } from '../support/internals/database.ts';
-import { addTeam, addUser, readTeam } from '../support/internals/rows.ts';
-import { findUsers } from '../support/internals/server.ts';
 import {
   connect,
   createEmptyDatabase,
   embeddedServer,
   postgresServers,
 } from '../support/postgres/test-database.ts';
-import { PROFILE } from '../support/secrets/test-secrets.ts';
-import { openPipeline } from '../support/service/pipelines.ts';
-import { receivedEvent } from '../support/stripe/events.ts';
 
 /** Settings of a database or a role, and the values that statements need instead. */
 const NEEDED = {
@@ -117,32 +112,6 @@ describe.each(postgresServers)('$name', (server) => {
       expect(await database.run(statement, 700)).toEqual([
         { readsTables: 'off', plans: 'force_generic_plan', timeout: '700ms' },
       ]);
-    });
-
-    test('profiles contain the stored times', async () => {
-      const { id } = await addUser(database.query, { ...PROFILE, role: 'member' });
-      await database.query(
-        `update users set created_at = '2024-07-01 12:30:00.123Z' where id = ${id}`,
-      );
-      const [user] = await findUsers(database.query, [id]);
-      expect(user?.createdAt).toBe('2024-07-01T12:30:00.123Z');
-      await database.query('delete from users');
-    });
-
-    test('a plan without a name stays without one, and the log has the exact bytes of its event', async () => {
-      const customerId = `cus_${whose}`;
-      const teamId = await addTeam(database.query, { name: 'Team', customerId });
-      const event = receivedEvent({ customerId });
-      await openPipeline(database)([event]);
-      const [row] = await database.query<{ body: Buffer }>(
-        `select body from instep.events where customer_id = $1`,
-        [customerId],
-      );
-      expect(row?.body).toEqual(Buffer.from(event.body));
-      expect((await readTeam(database.query, teamId))?.plan).toMatchObject({
-        planName: null,
-        subscriptionStatus: 'active',
-      });
     });
   });
 });

@@ -10,32 +10,12 @@ import {
   createEmptyDatabase,
   postgresServers,
 } from '../support/postgres/test-database.ts';
+import { schemaSql } from '../support/schemas/schemas.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
 import { receivedEvent } from '../support/stripe/events.ts';
 
-/** The tables of nextjs/saas-starter, and the view that shows its teams to Instep. */
-const STARTER = `
-  create table users (
-    id            serial primary key,
-    name          varchar(100),
-    email         varchar(255) not null unique,
-    password_hash text not null,
-    role          varchar(20) not null default 'member',
-    created_at    timestamp not null default now(),
-    updated_at    timestamp not null default now(),
-    deleted_at    timestamp
-  );
-  create table teams (
-    id                     serial primary key,
-    name                   varchar(100) not null,
-    created_at             timestamp not null default now(),
-    updated_at             timestamp not null default now(),
-    stripe_customer_id     text unique,
-    stripe_subscription_id text unique,
-    stripe_product_id      text,
-    plan_name              varchar(50),
-    subscription_status    varchar(20)
-  );
+/** The view that shows the teams of nextjs/saas-starter to Instep. */
+const VIEW = `
   create schema for_instep;
   create view for_instep.teams as
     select id,
@@ -54,7 +34,7 @@ describe.each(postgresServers)('$name', (server) => {
     const url = await createEmptyDatabase(server);
     url.searchParams.set('options', '-c search_path=for_instep,public');
     database = connect(url);
-    await database.query(STARTER);
+    await database.query(`${schemaSql('saas-starter')}${VIEW}`);
   });
   afterAll(() => database?.close());
 

@@ -1,13 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { SpanKind, SpanStatusCode } from '@opentelemetry/api';
-import type { ReadableSpan } from '@opentelemetry/sdk-trace-base';
 import { createLogger, type Instep, listen, type RunningServer, readConfig } from 'instep';
 import { openService } from 'instep/src/instep.ts';
 import { signWebhook, startFakeStripeApi } from 'instep/testing';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { Database } from '../support/internals/database.ts';
 import { addTeam } from '../support/internals/rows.ts';
-import { untilWaiting, whileHeld } from '../support/postgres/locks.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { SETTINGS } from '../support/process/instep-process.ts';
 import { HEADERS, WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
@@ -141,8 +138,6 @@ describe('a request', () => {
 });
 
 describe('a batch', () => {
-  const itemsOf = ({ attributes }: ReadableSpan) =>
-    Number(attributes['messaging.batch.message_count']);
   test('is a trace of its own, linked with its request, and contains its statements', async () => {
     const { customerId } = await newTeam();
     expect(await post(eventBody({ customerId, eventId: 'evt_batched' }))).toBe(200);
@@ -160,28 +155,6 @@ describe('a batch', () => {
       expect(attributes).toEqual({ 'db.system.name': 'postgresql', 'db.query.summary': name });
     }
   });
-
-  test('is linked with every request whose event it contains', async () => {
-    const sent: Promise<unknown>[] = [];
-    // Of customers of their own: those of a batch that takes long are stored alone.
-    const customers = await Promise.all([newTeam(), newTeam(), newTeam(), newTeam()]);
-    const send = (number: number) =>
-      sent.push(post(eventBody({ ...customers[number], eventId: `evt_together${number}` })));
-    // The others arrive while the first one is being stored.
-    await whileHeld(database, 'lock table instep.events in share mode', async () => {
-      send(0);
-      await untilWaiting(database);
-      for (const number of [1, 2, 3]) send(number);
-      await sleep(50);
-    });
-    await Promise.all(sent);
-    const batch = await spans.find('process events', (span) => itemsOf(span) > 1);
-    expect(batch.parentSpanContext).toBeUndefined();
-    await vi.waitFor(() => {
-      const requests = spans.linkedWith(batch).filter(({ name }) => name === WEBHOOK);
-      expect(requests).toHaveLength(itemsOf(batch));
-    });
-  });
 });
 
 describe('a run of a maintenance job', () => {
@@ -189,29 +162,6 @@ describe('a run of a maintenance job', () => {
     const run = await spans.find('maintain plan-names');
     expect(run.parentSpanContext).toBeUndefined();
     expect(spans.partsOf(run).map(({ name }) => name)).toContain('read_nameless_customers');
-  });
-});
-
-describe('a log line outside requests names no trace', () => {
-  test('when a connection outlived the request that opened it', async () => {
-    const { customerId } = await newTeam();
-    // Waits until they have ended: a connection that is still ending could serve the request below.
-    const end = `
-      select pg_terminate_backend(pid, 10000)
-        from pg_stat_activity
-       where datname = current_database()
-         and pid <> pg_backend_pid()`;
-    // First ends the connections from before the SDK, so that a request opens a new one.
-    await database.query(end);
-    await vi.waitFor(async () => expect(await post(eventBody({ customerId }))).toBe(200));
-    const before = lines.length;
-    await database.query(end);
-    const lost = await vi.waitFor(() => {
-      const found = lines.slice(before).find(({ msg }) => msg === 'database connection lost');
-      if (found === undefined) throw new Error('no such line');
-      return found;
-    });
-    expect(lost).not.toHaveProperty('traceId');
   });
 });
 

@@ -147,10 +147,3 @@ describe('a notification without the event (thin payload)', () => {
     expect(eventCalls()).toEqual([]);
   });
 });
-
-test('an endpoint with snapshot payload sends the event itself, and nothing is retrieved', async () => {
-  const { teamId, customerId } = await service.addTeam();
-  expect((await service.postSigned(eventBody({ customerId }))).status).toBe(200);
-  expect(await service.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
-  expect(eventCalls()).toEqual([]);
-});

@@ -1,8 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { createLogger, listen } from 'instep';
 import { readBody, UnfinishedBodies } from 'instep-engine/src/http/read-body.ts';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import {
   exchange,
   openConnection,
@@ -59,38 +58,6 @@ test('the oldest of many unfinished bodies make room for the others', async () =
   const { teamId, customerId } = await service.addTeam();
   expect((await service.postSigned(eventBody({ customerId }))).status).toBe(200);
   expect(await service.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
-  for (const connection of connections) connection.destroy();
-});
-
-test('a body that makes room is refused at once, so that nothing keeps its bytes', async () => {
-  const bodies: Promise<Uint8Array>[] = [];
-  const server = await listen({
-    host: '127.0.0.1',
-    port: 0,
-    async handle(request) {
-      const body = request.body(MEBIBYTE);
-      bodies.push(body);
-      await body.catch(() => undefined);
-      return { status: 200, headers: {}, body: '' };
-    },
-    logger: createLogger('error'),
-  });
-  onTestFinished(() => server.close(0));
-  // Otherwise the deadline of the body would refuse it, too.
-  vi.useFakeTimers({ toFake: ['setTimeout'] });
-  onTestFinished(() => void vi.useRealTimers());
-  const connections: RawConnection[] = [];
-  for (let count = 0; count < THAT_FIT + 1; count += 1) {
-    const connection = openConnection(server.url);
-    connection.write(head('Expect: 100-continue\r\n'));
-    // A connection that begins with many bytes waits for its turn, with a timer that is faked here.
-    await connection.receives(/100 Continue/);
-    connection.write(' '.repeat(MEBIBYTE - 1));
-    connections.push(connection);
-  }
-  // Closed without the 408 of a request that takes too long.
-  expect(statusesIn((await connections[0]?.closed()) ?? '')).toEqual([100]);
-  await expect(bodies[0]).rejects.toMatchObject({ status: 408 });
   for (const connection of connections) connection.destroy();
 });
 

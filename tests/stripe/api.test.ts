@@ -61,26 +61,21 @@ test('a product that does not exist has no name', async () => {
   expect(await retrieve('prod_2')).toBeNull();
 });
 
-const html: RequestListener = (_, response) =>
-  void response.setHeader('Content-Type', 'text/html; charset=utf-8').end('<html>');
-const cutOff: RequestListener = (_, response) =>
-  void response.setHeader('Content-Type', 'application/json').end('{"name":"Go');
-const hangUpInTheMiddle: RequestListener = (_, response) => {
-  response.writeHead(200, { 'Content-Length': 100 }).write('{"name"');
-  setTimeout(() => response.destroy(), 20);
-};
 const PROXY = 'a proxy between Instep and Stripe may have answered';
 
 describe('the error explains the failure when the API', () => {
-  test.each<[string, RequestListener, string | RegExp]>([
-    ['fails', (_, response) => void response.writeHead(500).end('{"error":{}}'), 'answered 500'],
+  test.each<[string, RequestListener, string]>([
     [
-      'fails in HTML',
-      (_, response) => void response.writeHead(502).end('<html>'),
-      /^answered 502 /,
+      'answers HTML',
+      (_, response) => void response.setHeader('Content-Type', 'text/html').end('<html>'),
+      `answered 200 with text/html instead of JSON: ${PROXY}`,
     ],
-    ['answers HTML', html, `answered 200 with text/html instead of JSON: ${PROXY}`],
-    ['answers half of the JSON', cutOff, 'answered 200 with incomplete or malformed JSON'],
+    [
+      'answers half of the JSON',
+      (_, response) =>
+        void response.setHeader('Content-Type', 'application/json').end('{"name":"Go'),
+      'answered 200 with incomplete or malformed JSON',
+    ],
     [
       'redirects',
       (_, response) => void response.writeHead(302, { Location: '/' }).end('{}'),
@@ -92,22 +87,18 @@ describe('the error explains the failure when the API', () => {
       'answered 429 (rate_limit)',
     ],
     [
-      'rejects the key',
+      'rejects the key with an unsafe code',
       (_, response) => void response.writeHead(401).end('{"error":{"code":"<b>"}}'),
       'answered 401',
     ],
-    [
-      'hangs up',
-      (_, response) => void response.destroy(),
-      /^127\.0\.0\.1:\d+ closed the connection/,
-    ],
-    ['hangs up in the middle', hangUpInTheMiddle, /closed the connection before its answer was/],
+    ['hangs up', (_, response) => void response.destroy(), 'closed the connection before'],
   ])('%s', async (_, listener, message) => {
     const { retrieve } = await apis.startWith(listener);
     const error = await retrieve('prod_1').catch((thrown: unknown) => thrown);
-    expect(error).toMatchObject({ code: 'STRIPE_API_FAILED' });
-    if (typeof message === 'string') expect(error).toHaveProperty('message', message);
-    else expect(error).toHaveProperty('message', expect.stringMatching(message));
+    expect(error).toMatchObject({
+      code: 'STRIPE_API_FAILED',
+      message: expect.stringContaining(message),
+    });
   });
 
   test.each([
@@ -132,26 +123,11 @@ describe('the error explains the failure when the API', () => {
       /^the certificate of 127.* is self-signed: .* set NODE_EXTRA_CA_CERTS/,
     );
   });
-
-  test('does not speak TLS', async () => {
-    const { url } = await apis.startWith((_, response) => void response.end());
-    const baseUrl = new URL(url.replace('http', 'https'));
-    const api = createStripeApi({ secretKey: API_KEY, baseUrl });
-    await expect(api.retrieveProductName('prod_1')).rejects.toThrow(
-      'does not speak TLS: check STRIPE_API_BASE',
-    );
-  });
 });
 
 test.each([
   ['EAI_AGAIN', "the host name of stripe.test can't be resolved now"],
-  ['ENOTFOUND', 'the host name of stripe.test does not exist'],
-  ['ECONNRESET', 'stripe.test closed the connection before its answer was complete'],
-  ['SELF_SIGNED_CERT_IN_CHAIN', 'the certificate of stripe.test has a self-signed issuer'],
-  ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'the certificate of stripe.test has an unknown issuer'],
   ['CERT_HAS_EXPIRED', 'the certificate of stripe.test has expired: check the clock'],
-  ['ERR_TLS_CERT_ALTNAME_INVALID', 'the certificate of stripe.test is for another host'],
-  ['ERR_SSL_WRONG_VERSION_NUMBER', 'stripe.test does not speak TLS'],
   ['ESOMETHING', "stripe.test can't be reached (ESOMETHING)"],
 ])('the error explains a connection that failed with %s', (code, message) => {
   const cause = Object.assign(new Error('connect'), { code });

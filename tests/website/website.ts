@@ -121,38 +121,3 @@ test('diagrams are drawn, and none of their texts is cut off', async () => {
       .map((label) => label.textContent.trim())`);
   expect(cutOff).toEqual([]);
 });
-
-test('the search finds the page that answers what users ask first', async () => {
-  const questions: Readonly<Record<string, string>> = {
-    'paid but has no plan': '/docs/console',
-    'nextjs saas-starter': '/docs/connect/nextjs',
-    'express middleware': '/docs/connect/any-server',
-    'vercel schedule': '/docs/deploy/vercel',
-    'self-signed certificate': '/docs/postgres',
-    'grace period past due': '/docs/access',
-    'stripe_customer_id column': '/docs/your-tables',
-    'replace webhook secret': '/docs/run',
-    uninstall: '/docs/start',
-    'prometheus alert': '/docs/monitor',
-  };
-  const page = await browser.newPage();
-  await page.goto(url);
-  await page.locator('.VPNavBarSearch button').first().click();
-  const missing: Record<string, readonly string[]> = {};
-  for (const [question, answer] of Object.entries(questions)) {
-    await page.locator('.VPLocalSearchBox input').fill(question);
-    const results = page.locator('.VPLocalSearchBox a.result');
-    const found = async () => {
-      const paths = await results.evaluateAll((all) => all.map((one) => one.getAttribute('href')));
-      return paths.slice(0, 8).map((path) => path ?? '');
-    };
-    const isFound = async () => (await found()).some((path) => path.startsWith(answer));
-    await expect
-      .poll(isFound)
-      .toBe(true)
-      .catch(async () => {
-        missing[question] = await found();
-      });
-  }
-  expect(missing).toEqual({});
-});

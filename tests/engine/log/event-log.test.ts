@@ -271,45 +271,6 @@ test('a name that the column refuses is left out, and a plan that the app refuse
   ]);
 });
 
-const TRIGGERS = {
-  'skips the update': 'return null',
-  'writes another status': `new.subscription_status := 'paused'; return new`,
-};
-
-test.each(Object.entries(TRIGGERS))(
-  'when a trigger of the app %s, nothing is stored',
-  async (_, body) => {
-    const { database, query } = await openEngineDatabase();
-    await query(`insert into teams (stripe_customer_id) values ('cus_1')`);
-    await query(
-      `create function hostile() returns trigger language plpgsql as $$ begin ${body}; end $$;
-       create trigger hostile before update on teams for each row execute function hostile()`,
-    );
-    await expect(openLog(database).ingest([sentEvent()])).rejects.toThrow(DatabaseRefused);
-    for (const table of ['events', 'customers', 'plan_changes']) {
-      expect(await query(`select 1 from instep.${table}`)).toEqual([]);
-    }
-  },
-);
-
-test('an event waits for a team that the app has locked, and the others of its batch do not', async () => {
-  const { database, pool, query } = await openEngineDatabase();
-  await query(`insert into teams (stripe_customer_id) values ('cus_1'), ('cus_2')`);
-  // A statement that waits for the lock would end after a sixteenth of this.
-  const log = openLog(database, { deadlineMs: 160_000 });
-  const app = await pool.connect();
-  await app.query('begin');
-  await app.query('update teams set name = $1 where id = 1', ['renamed']);
-  const startedAtMs = performance.now();
-  const waiting = log.ingest([sentEvent()]);
-  const other = await log.ingest([sentEvent({ customerId: 'cus_2', subscriptionId: 'sub_2' })]);
-  expect(other[0]?.outcome).toBe('applied');
-  expect(performance.now() - startedAtMs).toBeLessThan(5_000);
-  await app.query('commit');
-  app.release();
-  expect((await waiting)[0]?.outcome).toBe('applied');
-});
-
 test('a team that the app changes between the read and the write is decided again', async () => {
   const { database, query } = await openEngineDatabase();
   await query(`insert into teams (stripe_customer_id) values ('cus_1')`);

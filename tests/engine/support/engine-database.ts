@@ -11,6 +11,7 @@ import pg from 'pg';
 import { onTestFinished } from 'vitest';
 import { parseBody, parseEvent } from '../../support/internals/stripe.ts';
 import { createEmptyDatabase } from '../../support/postgres/test-database.ts';
+import { schemaSql } from '../../support/schemas/schemas.ts';
 import { openPg } from './drivers.ts';
 
 function textColumn(name: string): PlanColumn {
@@ -31,19 +32,6 @@ export const STARTER_TEAMS: TeamsTable = {
   updatedAt: 'updated_at',
 };
 
-const CREATE_STARTER_TEAMS = `
-create table teams (
-  id                     serial      primary key,
-  name                   varchar(100) not null default 'team',
-  created_at             timestamp   not null default now(),
-  updated_at             timestamp   not null default now(),
-  stripe_customer_id     text        unique,
-  stripe_subscription_id text        unique,
-  stripe_product_id      text,
-  plan_name              varchar(50),
-  subscription_status    varchar(20)
-)`;
-
 /** An app's database with the engine's tables, as its app and its operators see it. */
 export async function openEngineDatabase() {
   const url = await createEmptyDatabase();
@@ -52,7 +40,8 @@ export async function openEngineDatabase() {
   pool.on('connect', (client) => client.on('error', () => undefined));
   onTestFinished(() => pool.end());
   await pool.query(ENGINE_SCHEMA);
-  await pool.query(CREATE_STARTER_TEAMS);
+  await pool.query(schemaSql('saas-starter'));
+  await pool.query(`alter table teams alter name set default 'team'`);
   // As the look-up of names stores it.
   await pool.query(`insert into instep.products (product_id, name) values ('prod_pro', 'Pro')`);
   const database = openPg(url.href);
