@@ -1,5 +1,5 @@
 import type { PlanSelection } from 'instep-engine/rule';
-import type { ReceivedEvent } from 'instep-engine/src/log/received-event.ts';
+import type { LogEvent } from 'instep-engine/src/log/log-event.ts';
 import type { Database } from 'instep-engine/src/postgres/database.ts';
 import { parseReadable } from '../core/customer-events.ts';
 import { type Schedule, scheduleDeliveries } from '../lifecycle/delivery-schedule.ts';
@@ -103,7 +103,7 @@ function inAnyVersion({ lifecycle, format }: SimulatedCustomer, random: Random):
 }
 
 /** The event as the endpoint passes it to the ingest pipeline. */
-export function received(event: TrueEvent, receivedAtMs: number): ReceivedEvent {
+export function received(event: TrueEvent, receivedAtMs: number): LogEvent {
   const { body } = event;
   const readable = parseReadable({ ...event, atMs: receivedAtMs });
   return { ...readable, body: Buffer.from(body), receivedAtMs, source: 'delivery' };

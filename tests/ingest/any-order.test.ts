@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { SubscriptionEventFields } from 'instep/testing';
 import { foldAll, type PlanInRow, partOf, teamPlan } from 'instep-engine/rule';
 import { describe, expect, test } from 'vitest';
-import type { ReceivedEvent } from '../support/internals/ingest.ts';
+import type { LogEvent } from '../support/internals/ingest.ts';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { NO_PLAN } from '../support/service/contract-service.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
@@ -44,7 +44,7 @@ const anyDelivery = fc
 const nameOf = (productId: string) => `The plan of ${productId}`;
 
 /** The result of the pure rule for a customer's events, in the order of Stripe's clock. */
-function planAfterAll(events: readonly ReceivedEvent[]): PlanInRow {
+function planAfterAll(events: readonly LogEvent[]): PlanInRow {
   const changes = events.flatMap((event) => (event.kind === 'readable' ? event : []));
   changes.sort((a, b) => a.subscription.createdSeconds - b.subscription.createdSeconds);
   const names = new Map(PRODUCTS.map((productId) => [productId, nameOf(productId)]));
@@ -68,7 +68,7 @@ describe.each(postgresServers)('$name', (server) => {
         receivedEvent({ ...fields, customerId: teams[customer]?.customerId ?? '' }),
       );
       await Promise.all(
-        order.map((index, turn) => pipelines[turn % 2]?.([received[index] as ReceivedEvent])),
+        order.map((index, turn) => pipelines[turn % 2]?.([received[index] as LogEvent])),
       );
       for (const { teamId, customerId } of teams) {
         const mine = received.filter(
@@ -76,7 +76,7 @@ describe.each(postgresServers)('$name', (server) => {
         );
         expect(await store.planOf(teamId)).toEqual(planAfterAll(mine));
         const log = await store.logOf(customerId);
-        const delivered = order.filter((index) => mine.includes(received[index] as ReceivedEvent));
+        const delivered = order.filter((index) => mine.includes(received[index] as LogEvent));
         expect(log.reduce((sum, { deliveries }) => sum + deliveries, 0)).toBe(delivered.length);
         expect(new Set(log.map((row) => row.event_id))).toEqual(
           new Set(mine.map(({ eventId }) => eventId)),

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ReceivedEvent } from '../support/internals/ingest.ts';
+import type { LogEvent } from '../support/internals/ingest.ts';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { NO_PLAN } from '../support/service/contract-service.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
@@ -9,7 +9,7 @@ import { receivedEvent } from '../support/stripe/events.ts';
 const BUG = new TypeError('a bug');
 
 /** An event that hits a bug when it is decided: whatever reads its time throws. */
-function eventWithBug(customerId: string): ReceivedEvent {
+function eventWithBug(customerId: string): LogEvent {
   const event = receivedEvent({ customerId });
   if (event.kind === 'unreadable') return event;
   const subscription = {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { chargedSubscriptions, foldAll, type SubscriptionEvent } from 'instep-engine/rule';
 import { findIssues } from 'instep-operate';
 import { expect, test } from 'vitest';
-import type { ReceivedEvent } from '../support/internals/ingest.ts';
+import type { LogEvent } from '../support/internals/ingest.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
@@ -20,7 +20,7 @@ async function readCustomers(): Promise<string[]> {
 }
 
 /** The customers whose events, folded from the beginning, end with several charged subscriptions. */
-function expectedCustomers(events: readonly ReceivedEvent[]): string[] {
+function expectedCustomers(events: readonly LogEvent[]): string[] {
   const customers = new Map<string, SubscriptionEvent[]>();
   for (const event of events) {
     if (event.kind === 'unreadable') continue;
@@ -49,7 +49,7 @@ test('the customers that Stripe charges twice are those whose events say so, als
       async (batches) => {
         await query('truncate instep.customers, instep.events; delete from teams');
         const teams = [await store.addTeam(), await store.addTeam()];
-        const all: ReceivedEvent[] = [];
+        const all: LogEvent[] = [];
         for (const batch of batches) {
           const events = batch.map(({ customer, ...fields }) =>
             receivedEvent({ ...fields, customerId: teams[customer]?.customerId ?? '' }),

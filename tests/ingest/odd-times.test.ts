@@ -1,6 +1,6 @@
 import type { ApplicationId } from 'instep';
 import { describe, expect, test } from 'vitest';
-import type { ReceivedEvent } from '../support/internals/ingest.ts';
+import type { LogEvent } from '../support/internals/ingest.ts';
 import { addTeam } from '../support/internals/rows.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
@@ -29,7 +29,7 @@ test.each([0, 1, 2 ** 32, 2 ** 32 + 7, 253_402_300_799])(
 );
 
 /** An event without `created`, received in this second. */
-function undated(customerId: string, status: string, receivedSeconds: number): ReceivedEvent {
+function undated(customerId: string, status: string, receivedSeconds: number): LogEvent {
   const { created: _, ...event } = JSON.parse(eventBody({ customerId, status }));
   return received(JSON.stringify(event), receivedSeconds * 1_000);
 }

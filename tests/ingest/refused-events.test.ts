@@ -3,7 +3,7 @@ import { DatabaseRefused } from 'instep-engine/postgres';
 import { findIssues } from 'instep-operate';
 import { describe, expect, test, vi } from 'vitest';
 import { migrate } from '../support/internals/database.ts';
-import type { ReceivedEvent } from '../support/internals/ingest.ts';
+import type { LogEvent } from '../support/internals/ingest.ts';
 import { addTeam, readTeamsOf } from '../support/internals/rows.ts';
 import { connect, embeddedServer, postgresServers } from '../support/postgres/test-database.ts';
 import { NO_PLAN } from '../support/service/contract-service.ts';
@@ -12,7 +12,7 @@ import { openPipeline } from '../support/service/pipelines.ts';
 import { eventBody, received, receivedEvent } from '../support/stripe/events.ts';
 
 /** An event whose product is an object with a name. */
-function namedEvent(customerId: string, name: string): ReceivedEvent {
+function namedEvent(customerId: string, name: string): LogEvent {
   const event = JSON.parse(eventBody({ customerId }));
   event.data.object.items.data[0].plan.product = { id: 'prod_1', name };
   return received(JSON.stringify(event));

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ReceivedEvent } from '../support/internals/ingest.ts';
+import type { LogEvent } from '../support/internals/ingest.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
@@ -10,7 +10,7 @@ const store = useDatabase(embeddedServer);
 const ONE = { eventId: 'evt_one', createdSeconds: 1_700_000_000, customerId: 'cus_1' };
 
 /** An event as Stripe lists it. */
-const listed = (body: string): ReceivedEvent => ({ ...received(body), source: 'list' });
+const listed = (body: string): LogEvent => ({ ...received(body), source: 'list' });
 
 /** The same event in another API version: with other members, in another order. */
 function inOtherVersion(body: string): string {
@@ -27,7 +27,7 @@ function inOtherVersion(body: string): string {
 
 /** Ingests events of a customer, in one batch or one after the other, and returns which of them the log knew. */
 async function outcomesOf(
-  events: readonly ReceivedEvent[],
+  events: readonly LogEvent[],
   arrival: 'one by one' | 'in a batch',
 ): Promise<string[]> {
   await store.database.query('truncate instep.events, instep.customers, teams');

@@ -1,6 +1,6 @@
 import { makeSnapshot } from 'instep-engine/src/stripe/subscription-snapshot.ts';
 import { expect, test } from 'vitest';
-import type { ReceivedEvent } from '../support/internals/ingest.ts';
+import type { LogEvent } from '../support/internals/ingest.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { hasUnknownOrder } from '../support/service/customer-states.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
@@ -25,11 +25,7 @@ async function ambiguousTeam() {
 }
 
 /** A snapshot from the API after the second, as the job for ambiguous orders ingests it. */
-function snapshotOf(
-  customer: string,
-  status: string,
-  seen: readonly ReceivedEvent[],
-): ReceivedEvent {
+function snapshotOf(customer: string, status: string, seen: readonly LogEvent[]): LogEvent {
   const snapshot = makeSnapshot(
     { id: 'sub_1', customer, status, items: { data: [] } },
     {

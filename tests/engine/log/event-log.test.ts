@@ -126,7 +126,7 @@ test('an event keeps the outcome that a newer version gave it, if this one can n
   await log.ingest([read]);
   const { key, eventId, type, body, receivedAtMs, source } = read;
   const common = { key, eventId, type, body, receivedAtMs, source };
-  const [result] = await log.ingest([{ kind: 'unreadable', ...common }]);
+  const [result] = await log.ingest([{ kind: 'unreadable', problem: 'is missing', ...common }]);
   expect(result?.outcome).toBe('duplicate');
   expect(await query('select outcome, parked_outcome, deliveries from instep.events')).toEqual([
     { outcome: 'parked', parked_outcome: 'applied', deliveries: 2 },

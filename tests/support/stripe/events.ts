@@ -3,7 +3,7 @@ import {
   createSubscriptionEvent,
   type SubscriptionEventFields,
 } from 'instep/src/testing/stripe-objects.ts';
-import type { ReceivedEvent } from 'instep-engine/src/log/received-event.ts';
+import type { LogEvent } from 'instep-engine/src/log/log-event.ts';
 import { parseEvent } from 'instep-engine/src/stripe/parse-event.ts';
 import { MEMBERS } from '../secrets/test-secrets.ts';
 
@@ -27,7 +27,7 @@ export function eventBody(fields: Partial<SubscriptionEventFields> = {}): string
 }
 
 /** A body as the ingest pipeline receives it. */
-export function received(body: string, receivedAtMs = 1_700_000_000_000): ReceivedEvent {
+export function received(body: string, receivedAtMs = 1_700_000_000_000): LogEvent {
   count += 1;
   const event = parseEvent(body, { receivedAtMs, nonce: () => `nonce_${count}` });
   if (event.kind === 'readable' || event.kind === 'unreadable') {
@@ -40,7 +40,7 @@ export function received(body: string, receivedAtMs = 1_700_000_000_000): Receiv
 export function ambiguousEvents(
   fields: Partial<SubscriptionEventFields> & { readonly createdSeconds: number },
   receivedAtMs?: number,
-): ReceivedEvent[] {
+): LogEvent[] {
   const other = fields.status === 'unpaid' ? 'canceled' : 'unpaid';
   return [{ ...fields, status: other }, fields].map((one) =>
     received(eventBody(one), receivedAtMs),
@@ -48,12 +48,12 @@ export function ambiguousEvents(
 }
 
 /** An event as the ingest pipeline receives it. */
-export function receivedEvent(fields: Partial<SubscriptionEventFields> = {}): ReceivedEvent {
+export function receivedEvent(fields: Partial<SubscriptionEventFields> = {}): LogEvent {
   return received(eventBody(fields));
 }
 
 /** The event of a payment an hour ago, by a customer that may have no team. Its metadata can name one. */
-export function waitingEvent(customerId: string, teamId?: ApplicationId): ReceivedEvent {
+export function waitingEvent(customerId: string, teamId?: ApplicationId): LogEvent {
   const receivedAtMs = Date.now() - 3_600_000;
   const createdSeconds = Math.floor(receivedAtMs / 1_000);
   const ids = { customerId, subscriptionId: `sub_${customerId}`, productId: 'prod_pro' };

@@ -17,10 +17,15 @@ export {
   type SortOrder,
 } from './event-rows.ts';
 export { linkWhenFree } from './link.ts';
-export { LOGGED_OUTCOMES, type LogEvent, type LoggedOutcome, type TeamId } from './log-event.ts';
+export {
+  type IngestResult,
+  LOGGED_OUTCOMES,
+  type LogEvent,
+  type LoggedOutcome,
+  type TeamId,
+} from './log-event.ts';
 export { parseAgain, parseLogged, readableEventOf } from './parse-logged.ts';
 export { type Ingest, IngestPipeline, type Settle } from './pipeline.ts';
 export type { StoredCustomer, StoredTeam, Waiting } from './read-customers.ts';
 export type { LoggedEvent, LoggedEvents } from './read-events.ts';
-export type { IngestResult, ReceivedEvent } from './received-event.ts';
 export { writeText } from './write-text.ts';

@@ -1,5 +1,6 @@
 // What is ingested, and what comes back.
 
+import type { ApplicationId } from '../postgres/application.ts';
 import type { Outcome, SubscriptionEvent } from '../rule/event.ts';
 import type { ActingOperator, ChangeCause } from '../rule/plan-change.ts';
 
@@ -10,7 +11,7 @@ export type ReadableEvent = SubscriptionEvent &
   Received & { readonly kind: 'readable' | 'snapshot' };
 
 type UnreadableEvent = Pick<SubscriptionEvent, 'key' | 'eventId' | 'type'> &
-  Received & { readonly kind: 'unreadable' };
+  Received & { readonly kind: 'unreadable'; readonly problem: string };
 
 type Received = {
   readonly body: Uint8Array;
@@ -50,4 +51,12 @@ export type LogResult = {
   readonly teamIds: readonly TeamId[];
   /** The teams whose plan stays, because the application wrote it and nothing contradicts it. */
   readonly keptTeamIds: readonly TeamId[];
+};
+
+/** The same for callers of the pipeline, with the ids as the application's table has them. */
+export type IngestResult = Pick<LogResult, 'outcome'> & {
+  /** Of a duplicate: the outcome of its first delivery. */
+  readonly firstOutcome?: LoggedOutcome;
+  readonly teamIds: readonly ApplicationId[];
+  readonly keptTeamIds?: readonly ApplicationId[];
 };

@@ -22,9 +22,8 @@ import { createNameLookup, type NameOf } from '../stripe/product-names.ts';
 import type { CustomerDecision } from './decide.ts';
 import { EventLog } from './event-log.ts';
 import type { Queued } from './event-queues.ts';
-import type { LogResult, TeamId } from './log-event.ts';
+import type { IngestResult, LogEvent, LogResult, TeamId } from './log-event.ts';
 import { parseLogged } from './parse-logged.ts';
-import type { IngestResult, ReceivedEvent } from './received-event.ts';
 import { RefusedPlans } from './refused-plans.ts';
 
 export type Ingest = IngestPipeline['ingest'];
@@ -93,7 +92,7 @@ export class IngestPipeline {
    *
    * @throws the errors of the database, QueueFull or DeadlineExceeded; another call can then succeed
    */
-  readonly ingest = async (events: readonly ReceivedEvent[]): Promise<readonly IngestResult[]> => {
+  readonly ingest = async (events: readonly LogEvent[]): Promise<readonly IngestResult[]> => {
     const startedAtMs = performance.now();
     const named = await Promise.all(events.map((event) => this.#addProductName(event)));
     return await Promise.all(named.map((event) => this.#ingestOne(event, startedAtMs)));
@@ -124,14 +123,14 @@ export class IngestPipeline {
     return this.#log.queued();
   }
 
-  async #addProductName(event: ReceivedEvent): Promise<ReceivedEvent> {
+  async #addProductName(event: LogEvent): Promise<LogEvent> {
     if (event.kind === 'unreadable') return event;
     const { productId, planName, status } = event.subscription;
     const isNeeded = productId !== null && planName === null && effectOf(status) === 'grants';
     return { productName: isNeeded ? await this.nameOf(productId) : null, ...event };
   }
 
-  async #ingestOne(event: ReceivedEvent, startedAtMs: number): Promise<IngestResult> {
+  async #ingestOne(event: LogEvent, startedAtMs: number): Promise<IngestResult> {
     const customerId = event.kind === 'unreadable' ? '' : event.subscription.customerId;
     try {
       const result = await this.#store(event);
@@ -147,7 +146,7 @@ export class IngestPipeline {
     }
   }
 
-  async #store(event: ReceivedEvent): Promise<IngestResult> {
+  async #store(event: LogEvent): Promise<IngestResult> {
     const [result] = await this.#log.ingest([event]);
     if (result === undefined) throw new RangeError('an event has no result');
     return await this.#resultOf(result);
@@ -183,14 +182,14 @@ export class IngestPipeline {
   }
 
   /** The account of the event's customer (Accounts v2), if teams have stored it in place of the customer, for the log line. */
-  async #readStoredAccount(event: ReceivedEvent): Promise<StoredAccount> {
+  async #readStoredAccount(event: LogEvent): Promise<StoredAccount> {
     const accountId = event.kind === 'unreadable' ? null : event.object.customer_account;
     if (!isId(accountId)) return {};
     const teams = await readTeamsOf(this.#options.database.query, [accountId]).catch(() => []);
     return teams.length === 0 ? {} : { accountId, accountTeamIds: teams.map(({ id }) => id) };
   }
 
-  #report(event: ReceivedEvent, result: IngestResult, tookMs: number, stored: StoredAccount): void {
+  #report(event: LogEvent, result: IngestResult, tookMs: number, stored: StoredAccount): void {
     const { logger } = this.#options;
     const { outcome, teamIds, keptTeamIds } = result;
     const { eventId, type, source } = event;
@@ -211,7 +210,7 @@ export class IngestPipeline {
 }
 
 /** The subscription of a notification without an event. Without a team, it is not kept: its team asks Stripe when linked. */
-const isDeliveredSnapshot = ({ kind, source }: ReceivedEvent) =>
+const isDeliveredSnapshot = ({ kind, source }: LogEvent) =>
   kind === 'snapshot' && source === 'delivery';
 
 type StoredAccount = {
@@ -225,7 +224,7 @@ function applicationId(id: TeamId, type: 'bigint' | 'uuid' | 'text'): Applicatio
 }
 
 /** The time from an event's creation to its first delivery; `null` for anything but a first delivery. */
-function delayOf(event: ReceivedEvent, outcome: IngestResult['outcome']): number | null {
+function delayOf(event: LogEvent, outcome: IngestResult['outcome']): number | null {
   const isFirst = event.source === 'delivery' && outcome !== 'duplicate';
   if (!isFirst || event.kind === 'unreadable') return null;
   return event.receivedAtMs - event.subscription.createdSeconds * 1_000;

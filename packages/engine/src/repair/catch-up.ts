@@ -1,8 +1,8 @@
 // Finds the events that were missed, in Stripe's list of events.
 
 import * as v from 'valibot';
+import type { LogEvent } from '../log/log-event.ts';
 import type { Ingest } from '../log/pipeline.ts';
-import type { ReceivedEvent } from '../log/received-event.ts';
 import type { Query } from '../postgres/database.ts';
 import { canOthersSucceed, DatabaseRefused, DatabaseUnavailable } from '../postgres/errors.ts';
 import { readStates } from '../postgres/statements/customers.ts';
@@ -143,7 +143,7 @@ async function store(
 ): Promise<number> {
   const { query, ingest, logger, now, nonce } = options;
   const receivedAtMs = now();
-  const events = objects.flatMap((object): ReceivedEvent[] => {
+  const events = objects.flatMap((object): LogEvent[] => {
     const text = JSON.stringify(object);
     const event = parseEvent(text, { receivedAtMs, nonce });
     if (event.kind !== 'readable' && event.kind !== 'unreadable') return [];
@@ -191,7 +191,7 @@ function idInTieGroup({ key, eventId }: { key: string; eventId: string | null })
  * about whom Stripe can't be asked.
  */
 async function compareUnknown(
-  missed: readonly ReceivedEvent[],
+  missed: readonly LogEvent[],
   { query, compareCustomer }: CatchUpOptions,
   signal: AbortSignal,
 ): Promise<ReadonlySet<string>> {

@@ -4,8 +4,8 @@ import {
   type EventRow,
   type Ingest,
   type IngestResult,
+  type LogEvent,
   parseAgain,
-  type ReceivedEvent,
   readableEventOf,
 } from 'instep-engine/log';
 import { type ApplicationId, canOthersSucceed, type Query } from 'instep-engine/postgres';
@@ -82,7 +82,7 @@ async function replayBatch(
 }
 
 async function deleteReadable(
-  batch: readonly { readonly event: EventRow; readonly received: ReceivedEvent | null }[],
+  batch: readonly { readonly event: EventRow; readonly received: LogEvent | null }[],
   { query }: ReplayOptions,
 ): Promise<void> {
   for (const { event, received } of batch) {
@@ -94,7 +94,7 @@ async function deleteReadable(
 /** Used after a batch with a refused event. The log has the outcomes of the other events. */
 async function replayAlone(
   event: EventRow,
-  received: ReceivedEvent,
+  received: LogEvent,
   { ingest, query }: ReplayOptions,
 ): Promise<Replayed> {
   try {
@@ -125,7 +125,7 @@ function leftOut(event: EventRow): Replayed {
 }
 
 /** The event for the ingest pipeline; `null` for a snapshot or an unreadable event. */
-function receivedAgain(event: EventRow): ReceivedEvent | null {
+function receivedAgain(event: EventRow): LogEvent | null {
   const again = event.outcome === 'unreadable' ? parseAgain(event) : readableEventOf(event);
   if (again === null || again.kind === 'unreadable') return null;
   const { body, receivedAtMs } = event;
@@ -137,7 +137,7 @@ function receivedAgain(event: EventRow): ReceivedEvent | null {
  * event is decided at the end of the log, where its new row is.
  */
 async function makeRoomFor(
-  received: ReceivedEvent | null,
+  received: LogEvent | null,
   { position, outcome, key }: EventRow,
   { query }: ReplayOptions,
 ): Promise<void> {

@@ -1,7 +1,7 @@
 // Compares some teams with their customers' subscriptions, as Stripe lists them, and repairs and reports what differs. A
 // reconciliation, the job that asks Stripe and `syncCustomer` call it.
 
-import type { ReceivedEvent } from '../../log/received-event.ts';
+import type { LogEvent } from '../../log/log-event.ts';
 import type { ApplicationId } from '../../postgres/application.ts';
 import type { Query } from '../../postgres/database.ts';
 import { canOthersSucceed, DatabaseBusy } from '../../postgres/errors.ts';
@@ -257,7 +257,7 @@ async function ingestOtherStatuses(
 export function snapshotOf(
   { listed, seconds }: DatedSubscription,
   { now, nonce }: Pick<ReconcileServices, 'now' | 'nonce'>,
-): ReceivedEvent[] {
+): LogEvent[] {
   const dated = { createdSeconds: seconds, seenKeys: null, takenAtMs: now(), nonce };
   const snapshot = makeSnapshot(listed.object, dated);
   return snapshot === null ? [] : [{ ...snapshot, changeCause: 'repair' }];

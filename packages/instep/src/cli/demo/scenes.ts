@@ -1,6 +1,6 @@
 // What happens in the demo, and in the screenshots: invented companies, and the walkthrough's events.
 
-import type { Ingest, ReceivedEvent } from 'instep-engine/log';
+import type { Ingest, LogEvent } from 'instep-engine/log';
 import { addTeam, type Query } from 'instep-engine/postgres';
 import { NO_PLAN, type Plan } from 'instep-engine/rule';
 import { parseEvent } from 'instep-engine/stripe';
@@ -85,7 +85,7 @@ export async function addCompanies(options: HistoryOptions): Promise<void> {
 }
 
 /** An event of the past, received when it happened. */
-function received(event: SubscriptionEvent): ReceivedEvent {
+function received(event: SubscriptionEvent): LogEvent {
   const receivedAtMs = event.created * 1_000;
   const body = JSON.stringify(event);
   const parsed = parseEvent(body, { receivedAtMs, nonce: () => '' });
