@@ -6,7 +6,7 @@ import { DeadlineExceeded, Stopped } from 'instep-engine/runtime';
 import { NEWEST_KNOWN_VERSION } from 'instep-engine/src/stripe/api-call.ts';
 import Stripe from 'stripe';
 import { afterAll, describe, expect, test } from 'vitest';
-import { createStripeApi, failedConnection } from '../support/internals/stripe.ts';
+import { createStripeApi } from '../support/internals/stripe.ts';
 import { freePort } from '../support/process/free-port.ts';
 import { SELF_SIGNED } from '../support/secrets/self-signed.ts';
 import { API_KEY } from '../support/secrets/test-secrets.ts';
@@ -102,9 +102,9 @@ describe('the error explains the failure when the API', () => {
   });
 
   test.each([
-    ['refuses connections', 'http://127.0.0.1', 'refuses connections: check STRIPE_API_BASE'],
-    ['has a port that fetch blocks', 'http://127.0.0.1:9', "can't be reached (bad port)"],
-    ['has no host name', 'http://api.invalid', 'the host name of api.invalid'],
+    ['refuses connections', 'http://127.0.0.1', '(ECONNREFUSED): check STRIPE_API_BASE'],
+    ['has a port that fetch blocks', 'http://127.0.0.1:9', '(bad port)'],
+    ['has no host name', 'http://api.invalid', "api.invalid can't be reached"],
   ])('%s', async (_, url, message) => {
     const baseUrl = new URL(url);
     if (url === 'http://127.0.0.1') baseUrl.port = String(await freePort());
@@ -120,19 +120,9 @@ describe('the error explains the failure when the API', () => {
     const baseUrl = new URL(`https://127.0.0.1:${port}`);
     const api = createStripeApi({ secretKey: API_KEY, baseUrl });
     await expect(api.retrieveProductName('prod_1')).rejects.toThrow(
-      /^the certificate of 127.* is self-signed: .* set NODE_EXTRA_CA_CERTS/,
+      /DEPTH_ZERO_SELF_SIGNED_CERT.* set NODE_EXTRA_CA_CERTS/,
     );
   });
-});
-
-test.each([
-  ['EAI_AGAIN', "the host name of stripe.test can't be resolved now"],
-  ['CERT_HAS_EXPIRED', 'the certificate of stripe.test has expired: check the clock'],
-  ['ESOMETHING', "stripe.test can't be reached (ESOMETHING)"],
-])('the error explains a connection that failed with %s', (code, message) => {
-  const cause = Object.assign(new Error('connect'), { code });
-  const error = failedConnection(new TypeError('fetch failed', { cause }), 'stripe.test');
-  expect(error.message).toContain(message);
 });
 
 describe('a call that takes too long', () => {

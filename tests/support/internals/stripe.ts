@@ -6,7 +6,7 @@ export {
   type StripeApi,
   type StripePage,
 } from 'instep-engine/src/stripe/api.ts';
-export { failedConnection, StripeApiFailed } from 'instep-engine/src/stripe/api-failure.ts';
+export { StripeApiFailed } from 'instep-engine/src/stripe/api-failure.ts';
 export {
   parseBody,
   parseEvent,

@@ -83,30 +83,14 @@ function retryAfterOf(headers: Headers): number | null {
   return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1_000 : null;
 }
 
-const UNTRUSTED =
-  'if a proxy of yours presents it, set NODE_EXTRA_CA_CERTS to the file of its CA certificate';
-
-const NETWORK_ERRORS: Readonly<Record<string, (host: string) => string>> = {
-  ECONNREFUSED: (host) => `${host} refuses connections: check STRIPE_API_BASE and the firewall`,
-  ENOTFOUND: (host) => `the host name of ${host} does not exist: check the DNS`,
-  EAI_AGAIN: (host) => `the host name of ${host} can't be resolved now: check the DNS`,
-  ECONNRESET: (host) => `${host} closed the connection before its answer was complete`,
-  UND_ERR_SOCKET: (host) => `${host} closed the connection before its answer was complete`,
-  DEPTH_ZERO_SELF_SIGNED_CERT: (host) => `the certificate of ${host} is self-signed: ${UNTRUSTED}`,
-  SELF_SIGNED_CERT_IN_CHAIN: (host) =>
-    `the certificate of ${host} has a self-signed issuer: ${UNTRUSTED}`,
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: (host) =>
-    `the certificate of ${host} has an unknown issuer: ${UNTRUSTED}`,
-  CERT_HAS_EXPIRED: (host) => `the certificate of ${host} has expired: check the clock`,
-  ERR_TLS_CERT_ALTNAME_INVALID: (host) => `the certificate of ${host} is for another host`,
-  EPROTO: (host) => `${host} does not speak TLS: check STRIPE_API_BASE`,
-};
+/** The code of the failure says which of these it is. */
+const TO_CHECK =
+  'check STRIPE_API_BASE, the DNS, the firewall and the clock; if a proxy of yours presents its own certificate, ' +
+  'set NODE_EXTRA_CA_CERTS to the file of its CA certificate';
 
 export function failedConnection(cause: unknown, host: string): StripeApiFailed {
-  const code = reasonOf(cause);
-  const known = code?.startsWith('ERR_SSL_') ? NETWORK_ERRORS.EPROTO : NETWORK_ERRORS[code ?? ''];
-  const message = known?.(host) ?? `${host} can't be reached (${code ?? 'unknown reason'})`;
-  return new StripeApiFailed(message, { cause });
+  const reason = reasonOf(cause) ?? 'unknown reason';
+  return new StripeApiFailed(`${host} can't be reached (${reason}): ${TO_CHECK}`, { cause });
 }
 
 /** `fetch` throws a TypeError whose cause usually has a code. */
