@@ -91,7 +91,7 @@ describe('the error explains the failure when the API', () => {
       (_, response) => void response.writeHead(401).end('{"error":{"code":"<b>"}}'),
       'answered 401',
     ],
-    ['hangs up', (_, response) => void response.destroy(), 'closed the connection before'],
+    ['hangs up', (_, response) => void response.destroy(), "can't be reached"],
   ])('%s', async (_, listener, message) => {
     const { retrieve } = await apis.startWith(listener);
     const error = await retrieve('prod_1').catch((thrown: unknown) => thrown);
