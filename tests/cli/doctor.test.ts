@@ -10,13 +10,9 @@ import { ENDPOINT, issuesOf, openExaminedAccount } from '../support/stripe/exami
 
 const NAMES = [
   'configuration',
-  'API key',
-  'session secret',
   "Stripe's API",
   'webhook endpoint',
   'connection',
-  'PostgreSQL',
-  'durability',
   'privileges',
   'users and teams',
   'schema',

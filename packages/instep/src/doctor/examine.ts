@@ -6,7 +6,7 @@ import {
   recognizeTables,
   type WantedTables,
 } from 'instep-engine/postgres';
-import { counted, durationText, InstepError } from 'instep-engine/runtime';
+import { durationText, InstepError } from 'instep-engine/runtime';
 import { keyKindOf, type Mode } from 'instep-engine/stripe';
 import { ADVICE, type Issue, issueText } from 'instep-operate';
 import { reportHealth } from 'instep-operate/host';
@@ -87,44 +87,28 @@ function readSettings(environment: Environment) {
   };
 }
 
-/** Checks the configuration and the kind of the secrets. Shows none of them. */
-function checkConfiguration(settings: Settings): Check[] {
-  const { problems, api, authSecrets } = settings;
+/** Checks the configuration and the strength of the secrets. Shows none of them. */
+function checkConfiguration({ problems, api, authSecrets }: Settings): Check[] {
+  const name = 'configuration';
+  if (problems.length > 0) {
+    return problems.map(({ variable, problem, remedy }) =>
+      failure(name, `${variable} ${problem}`, remedy ?? WHERE),
+    );
+  }
+  const { isRestricted, mode } = keyKindOf(api?.secretKey ?? '');
+  const elsewhere = api?.baseUrl === undefined ? '' : ` for ${api.baseUrl.host} (STRIPE_API_BASE)`;
+  const key = `a ${isRestricted ? 'restricted' : 'secret'} key in ${mode ?? 'unknown'} mode${elsewhere}`;
+  const profile =
+    authSecrets?.length === 0 ? ', and no profile: only subscriptions are in sync' : '';
   return [
-    ...(problems.length === 0
-      ? [ok('configuration', 'complete')]
-      : problems.map((problem) => failure('configuration', ...resultAndAdvice(problem)))),
-    ...(api === null ? [] : [checkKey(api)]),
-    ...(authSecrets === null ? [] : checkAuthSecrets(authSecrets)),
+    ok(name, `complete, with ${key}${profile}`),
+    ...weakSecrets(authSecrets ?? []).map(({ variable, problem, remedy }) =>
+      warning(name, `${variable} ${problem}`, remedy ?? WHERE),
+    ),
   ];
 }
 
 const WHERE = 'correct it in the environment, or in .env in the directory where the server starts';
-
-function resultAndAdvice({ variable, problem, remedy }: ConfigProblem): [string, string] {
-  return [`${variable} ${problem}`, remedy ?? WHERE];
-}
-
-function checkKey({ secretKey, baseUrl }: NonNullable<Settings['api']>): Check {
-  const { isRestricted, mode } = keyKindOf(secretKey);
-  const kind = isRestricted ? 'a restricted key' : 'a secret key';
-  const elsewhere = baseUrl === undefined ? '' : `, for ${baseUrl.host} (STRIPE_API_BASE)`;
-  if (mode !== null) return ok('API key', `${kind} in ${mode} mode${elsewhere}`);
-  return warning(
-    'API key',
-    `${kind} that names neither test nor live mode${elsewhere}: it may be incomplete`,
-    'check that all of it was copied: keys begin with sk_test_, sk_live_, rk_test_ or rk_live_',
-  );
-}
-
-function checkAuthSecrets(authSecrets: readonly string[]): Check[] {
-  if (authSecrets.length === 0) return [ok('profile', 'off: only subscriptions are kept in sync')];
-  const warnings = weakSecrets(authSecrets);
-  if (warnings.length > 0) {
-    return warnings.map((problem) => warning('session secret', ...resultAndAdvice(problem)));
-  }
-  return [ok('session secret', `${counted(authSecrets.length, 'secret')} of 32 bytes or more`)];
-}
 
 type DatabaseOptions = Pick<ExamineOptions, 'notice' | 'now'> & {
   settings: Settings;

@@ -123,13 +123,10 @@ type LackingPrivileges = {
   privileges: readonly string[];
 };
 
-/** The privileges that Instep lacks on its own tables, or to create them. */
+/** Those of `ownGrants` that the role lacks, or what it lacks to create the schema. */
 async function readLackingPrivileges(query: Query): Promise<LackingPrivileges> {
   return await onlyRow<LackingPrivileges>(query, {
     name: 'read_lacking_privileges',
-    // A privilege on any column is enough where columns can be granted. All tables need the same ones, so that a
-    // statement that is added can't be forgotten here. Only a migration needs `create`, and an upgrade requires the
-    // owner of the tables anyway.
     text: `
       with instep as materialized (
         select pg_class.oid, relname, relkind
@@ -146,45 +143,30 @@ async function readLackingPrivileges(query: Query): Promise<LackingPrivileges> {
           from pg_namespace
          where nspname = 'instep'
          union all
-        select 'select on instep.migrations', has_any_column_privilege(oid, 'select')
-          from instep
-         where relname = 'migrations'
-         union all
-        select format('%s on instep.%I', privilege, relname),
-               case privilege
-                 when 'delete' then has_table_privilege(oid, privilege)
-                 else has_any_column_privilege(oid, privilege)
-               end
-          from instep
-         cross join unnest(array['select', 'insert', 'update', 'delete']) as privilege
-         where relkind = 'r'
-           and relname <> 'migrations'
-         union all
         select format('%s on instep.%I', privilege, relname), has_table_privilege(oid, privilege)
           from instep
-          join (values ('listed_subscriptions', 'truncate'), ('team_access', 'select'))
-            as others (relname, privilege) using (relname)
+         cross join unnest(array['select', 'insert', 'update', 'delete', 'truncate']) as privilege
+         where relkind = 'r' and relname <> 'migrations'
+            or relkind <> 'S' and privilege = 'select'
          union all
         select format('usage on sequence instep.%I', relname),
-               -- The planner can evaluate this before the condition on the name.
+               -- The planner can evaluate this before the condition.
                case relkind when 'S' then has_sequence_privilege(oid, 'usage') end
           from instep
-         where relname = 'events_position_seq'
+         where relkind = 'S'
       )
       select quote_ident(current_user) as role,
              array(select privilege from needed where not is_held) as privileges`,
   });
 }
 
-const NAME = 'access';
-
 /** Whether the view `instep.team_access` fits the tables, and the policy that it has. */
 export async function checkAccess(query: Query, tables: Recognition): Promise<Check[]> {
   if (!(await isAccessViewCurrent(query, tables))) {
     const result = 'the view instep.team_access is missing or does not fit the tables';
-    return [failure(NAME, result, 'as the owner of the schema instep: `instep migrate`')];
+    return [failure('access', result, 'as the owner of the schema instep: `instep migrate`')];
   }
-  return [ok(NAME, policyText(await readPolicy(query)))];
+  return [ok('access', policyText(await readPolicy(query)))];
 }
 
 /** What a role needs of Instep's own tables, in the syntax of `grant`; none before they are there. */
