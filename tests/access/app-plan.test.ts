@@ -6,10 +6,11 @@ import {
   openContext,
   perform,
   type ReconciliationIssue,
+  rebuildTeams,
+  reconcileTeams,
 } from 'instep/operate';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { readAccess } from '../support/internals/access.ts';
-import { performOne } from '../support/internals/operations.ts';
 import { addTeam, readTeam } from '../support/internals/rows.ts';
 import { createJobsWithoutStripe } from '../support/service/jobs-without-stripe.ts';
 import { eventBody, received } from '../support/stripe/events.ts';
@@ -82,11 +83,11 @@ async function act(action: 'repair' | 'unlink', id: ApplicationId): Promise<void
 async function maintain(id: ApplicationId): Promise<(ReconciliationIssue | Difference)[]> {
   const found: (ReconciliationIssue | Difference)[] = [];
   const report = (one: ReconciliationIssue | Difference) => void found.push(one);
-  await performOne(context, operator, { action: 'reconcile', onIssue: report });
+  await reconcileTeams(context, operator, { onIssue: report });
   await act('repair', id);
   const jobs = createJobsWithoutStripe({ database });
   await jobs.find((job) => job.name === 'empty-teams')?.run(signal);
-  await performOne(context, operator, { action: 'rebuild', onDifference: report });
+  await rebuildTeams(context, operator, { onDifference: report });
   return found;
 }
 

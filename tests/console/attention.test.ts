@@ -166,7 +166,9 @@ describe('a waiting customer', () => {
     await park('cus_1');
     const teamId = await newTeam('Acme');
     const { text } = await linkRow('customer:cus_1', `#${teamId}`);
-    expect(text).toContain(`Done cus_1 : Linked to team ${teamId}. 1 event replayed: 1 applied.`);
+    expect(text).toContain(
+      `Done cus_1 : Linked to team ${teamId}. Team ${teamId}: no plan yet → Pro.`,
+    );
     expect(text).toContain(EMPTY);
     expect(await planOf(teamId)).toMatchObject({ planName: 'Pro', subscriptionStatus: 'active' });
   });

@@ -1,8 +1,7 @@
 import type { ApplicationId } from 'instep';
-import { type Operator, openContext, perform } from 'instep/operate';
+import { type Operator, openContext, perform, reconcileTeams } from 'instep/operate';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { Database, Query } from '../support/internals/database.ts';
-import { performOne } from '../support/internals/operations.ts';
 import { linkTeam as link, writeProductName } from '../support/internals/rows.ts';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
@@ -97,7 +96,7 @@ describe('what operators and maintenance change', async () => {
     const fields = { customerId: 'cus_1', subscriptionId: 'sub_1' };
     await account.happen({ ...fields, createdSeconds: secondsAgo(9_000) });
     await query(`update teams set subscription_status = 'trialing' where id = $1`, [teamId]);
-    await performOne(context, operator, { action: 'reconcile', customerId: 'cus_1' });
+    await reconcileTeams(context, operator, { customerId: 'cus_1' });
     await query(
       `update teams set provider_customer_id = null, subscription_status = null,
                         provider_subscription_id = null, provider_product_id = null, plan_name = null
@@ -112,7 +111,7 @@ describe('what operators and maintenance change', async () => {
       { ...fields, status: 'canceled', createdSeconds: secondsAgo(90) },
       'missed',
     );
-    await performOne(context, operator, { action: 'reconcile', customerId: 'cus_1' });
+    await reconcileTeams(context, operator, { customerId: 'cus_1' });
     await perform(context, operator, [{ action: 'unlink', subject, expectedCustomerId: 'cus_1' }]);
     expect(await causes(teamId)).toEqual([
       ['event', null],

@@ -2,22 +2,23 @@ import { randomUUID } from 'node:crypto';
 import {
   type ActionRequest,
   type ApplicationId,
-  acknowledgeChanges,
   type Difference,
   findActions,
   findEvents,
   type Operator,
   openContext,
-  type PerformOptions,
   perform,
   type Replayed,
   readPlanChanges,
   readTeam,
+  rebuildTeams,
+  reconcileTeams,
+  redactCustomer,
+  replayLog,
   type Subject,
 } from 'instep/operate';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { collect } from '../support/collect.ts';
-import { performOne } from '../support/internals/operations.ts';
 import { addTeam } from '../support/internals/rows.ts';
 import { eventBody, received } from '../support/stripe/events.ts';
 import { openAccount } from '../support/stripe/reconciled-account.ts';
@@ -41,14 +42,14 @@ const planOf = async (id: Awaited<ReturnType<typeof newTeam>>) =>
   (await readTeam(context, id))?.plan;
 
 /** The result of one action. */
-async function actOn(request: ActionRequest, options?: PerformOptions) {
-  const { results } = await perform(context, operator, [request], options);
+async function actOn(request: ActionRequest, reason = '') {
+  const { results } = await perform(context, { ...operator, reason }, [request]);
   expect(results).toHaveLength(1);
   return results[0];
 }
 
 const link = (teamId: ApplicationId, linkTo: string, expected: string | null = null, note = '') =>
-  actOn({ action: 'link', subject: team(teamId), linkTo, expectedCustomerId: expected }, { note });
+  actOn({ action: 'link', subject: team(teamId), linkTo, expectedCustomerId: expected }, note);
 const unlink = (teamId: ApplicationId, expectedCustomerId = 'cus_1') =>
   actOn({ action: 'unlink', subject: team(teamId), expectedCustomerId });
 const team = (id: ApplicationId): Subject => ({ kind: 'team', id: String(id) });
@@ -164,8 +165,8 @@ test('records the plans before and after each action, and finds the actions of a
     { action: 'unlink', subject: team(one), expectedCustomerId: 'cus_1' },
   ]);
   await query('update teams set plan_name = null where id = $1', [other]);
-  await performOne(context, grace, { action: 'rebuild', teamId: other });
-  await performOne(context, grace, { action: 'replay', events });
+  await rebuildTeams(context, grace, { teamId: other });
+  await replayLog(context, grace, events);
   const waiting: Subject = { kind: 'customer', id: 'cus_1' };
   await actOn({ action: 'dismiss', subject: waiting });
   const plan = expect.objectContaining({ subscriptionStatus: 'active', planName: 'Pro' });
@@ -199,13 +200,16 @@ test('records the plans before and after each action, and finds the actions of a
 
 test('records an action whose reason or name PostgreSQL could not store', async () => {
   const id = await newTeam('Acme', 'cus_1');
-  const odd: Operator = { name: 'user:7', how: 'application' };
-  const options = { note: 'a\0b\ud800' };
+  const odd: Operator = { ...operator, reason: 'a\0b\ud800' };
   const of = { subject: team(id), expectedCustomerId: 'cus_1', linkTo: 'cus\0\ud800' };
-  await perform(context, odd, [{ action: 'unlink', ...of }], options);
-  await perform(context, odd, [{ action: 'link', ...of }], options);
+  await perform(context, odd, [{ action: 'unlink', ...of }]);
+  await perform(context, odd, [{ action: 'link', ...of }]);
   expect(await collect(findActions(context).all())).toMatchObject([
-    { action: 'link', note: 'ab\ufffd', result: { code: 'not-a-customer', text: 'cus\ufffd' } },
+    {
+      action: 'link',
+      note: 'ab\ufffd',
+      result: { code: 'unknown-customer', customerId: 'cus\ufffd' },
+    },
     { action: 'unlink', isDone: true, note: 'ab\ufffd' },
   ]);
 });
@@ -231,7 +235,7 @@ test("what fails doesn't stop the others, and what doesn't apply says so", async
     { action: 'unlink', subject: { kind: 'event', id: '1' }, expectedCustomerId: null },
     { action: 'dismiss', subject },
   ]);
-  const codes = ['not-a-customer', 'does-not-apply', 'dismissed'];
+  const codes = ['unknown-customer', 'does-not-apply', 'dismissed'];
   expect(results.map(({ result }) => result.code)).toEqual(codes);
   // One row for each action of a form on a subject.
   const ofForm = findActions(context, { callId });
@@ -250,10 +254,10 @@ test('reconciles all teams, and records repairs but no dry run', async () => {
   const teamId = await newTeam('Acme', 'cus_1');
   const fields = { customerId: 'cus_1', subscriptionId: 'sub_1', productId: 'prod_pro' };
   await account.happen({ ...fields, createdSeconds: secondsAgo(600) }, 'missed');
-  const found = await performOne(context, operator, { action: 'reconcile', isDryRun: true });
+  const found = await reconcileTeams(context, operator, { isDryRun: true });
   expect(found).toMatchObject({ teams: 1, drifts: 1, repaired: 0 });
   expect((await findActions(context).page()).actions).toEqual([]);
-  const counts = await performOne(context, operator, { action: 'reconcile' });
+  const counts = await reconcileTeams(context, operator);
   expect(counts).toMatchObject({ drifts: 1, repaired: 1 });
   expect(await planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
   const actions = await collect(findActions(context).all());
@@ -270,12 +274,12 @@ test('reports and repairs what differs from the event log', async () => {
                   set subscriptions = replace(subscriptions::text, '"active"', '"canceled"')::json`);
   const found: Difference[] = [];
   const onDifference = (one: Difference) => void found.push(one);
-  await performOne(context, operator, { action: 'rebuild', isDryRun: true, onDifference });
+  await rebuildTeams(context, operator, { isDryRun: true, onDifference });
   expect(found).toMatchObject([{ teamId }]);
-  const none = { code: 'rebuilt', repaired: 0, kept: 0, failed: 0 };
-  const repaired = await performOne(context, operator, { action: 'rebuild', teamId });
+  const none = { repaired: 0, kept: 0, failed: 0 };
+  const repaired = await rebuildTeams(context, operator, { teamId });
   expect(repaired).toEqual({ ...none, repaired: 1 });
-  expect(await performOne(context, operator, { action: 'rebuild' })).toEqual(none);
+  expect(await rebuildTeams(context, operator)).toEqual(none);
   expect(await collect(findActions(context).all())).toMatchObject([
     { action: 'rebuild', subject: 'teams:all', result: { code: 'rebuilt', repaired: 0 } },
     { action: 'rebuild', subject: `team:${teamId}`, isDone: true, result: { repaired: 1 } },
@@ -284,17 +288,15 @@ test('reports and repairs what differs from the event log', async () => {
 
 test('records who replayed, redacted and dismissed logged events', async () => {
   await park('cus_1');
-  await performOne(context, operator, { action: 'replay', events: findEvents(context).all() });
+  await replayLog(context, operator, findEvents(context).all());
   const events = await collect(findEvents(context).all());
   const replayed: Replayed[] = [];
   const onReplayed = (one: Replayed) => replayed.push(one);
-  const outcomes = await performOne(context, operator, { action: 'replay', events, onReplayed });
-  expect(outcomes).toEqual({ code: 'replayed', outcomes: { parked: 1 } });
+  const outcomes = await replayLog(context, operator, events, onReplayed);
+  expect(outcomes).toEqual({ parked: 1 });
   expect(replayed).toMatchObject([{ outcome: 'parked' }]);
   const customerId = 'cus_1';
-  expect(await performOne(context, operator, { action: 'redact', customerId })).toMatchObject({
-    events: 1,
-  });
+  expect(await redactCustomer(context, operator, customerId)).toBe(1);
   const by = { operator: 'user:7', how: 'application', isDone: true };
   const position = replayed[0]?.event.position;
   const customer = 'customer:cus_1';
@@ -302,32 +304,5 @@ test('records who replayed, redacted and dismissed logged events', async () => {
     { ...by, action: 'redact', subject: customer, result: { code: 'redacted', events: 1 } },
     { ...by, action: 'replay', subject: `event:${position}`, result: { outcomes: { parked: 1 } } },
     { ...by, action: 'replay', subject: 'events:all', result: { outcomes: { parked: 1 } } },
-  ]);
-});
-
-test('records who removed a consumer of changes, or passed a change to it again', async () => {
-  await query(`truncate instep.plan_changes cascade`);
-  await readPlanChanges(context, { consumer: 'mailer', from: 'beginning' });
-  const consumer = 'mailer';
-  const replay = () =>
-    performOne(context, operator, { action: 'replay-change', consumer, changeId: 7 });
-  const remove = () => performOne(context, operator, { action: 'remove-consumer', consumer });
-  await expect(replay()).rejects.toMatchObject({ code: 'CHANGE_UNKNOWN' });
-  await query(
-    `insert into instep.plan_changes (id, team_id, cause) overriding system value values (7, 1, 'event')`,
-  );
-  await query(`
-    insert into instep.waiting_plan_changes (consumer, change_id, team_id, retry_at, set_aside_at)
-    values ('mailer', 7, 1, now(), now())`);
-  await replay();
-  await acknowledgeChanges(context, 'mailer', 7);
-  expect(await remove()).toEqual({ code: 'consumer-removed', position: 7 });
-  await expect(remove()).rejects.toMatchObject({ code: 'CONSUMER_UNKNOWN' });
-  const by = { operator: 'user:7', how: 'application', subject: 'consumer:mailer' };
-  expect(await collect(findActions(context).all())).toMatchObject([
-    { ...by, action: 'remove-consumer', isDone: false, result: { error: 'CONSUMER_UNKNOWN' } },
-    { ...by, action: 'remove-consumer', isDone: true, result: { position: 7 } },
-    { ...by, action: 'replay-change', isDone: true, result: { changeId: 7 } },
-    { ...by, action: 'replay-change', isDone: false, result: { error: 'CHANGE_UNKNOWN' } },
   ]);
 });

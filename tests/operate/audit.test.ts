@@ -1,8 +1,18 @@
-import { findActions, findIssues, type Operator, openContext, perform } from 'instep/operate';
+import {
+  findActions,
+  findIssues,
+  type Operator,
+  openContext,
+  perform,
+  rebuildTeams,
+  reconcileTeams,
+  redactCustomer,
+  replayLog,
+} from 'instep/operate';
 import { DatabaseUnavailable } from 'instep-engine/postgres';
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
 import { collect } from '../support/collect.ts';
-import { performOne } from '../support/internals/operations.ts';
+import { performForTeam, recordedStep } from '../support/internals/operations.ts';
 import { addTeam as insertTeam } from '../support/internals/rows.ts';
 import { untilWaiting, whileHeld } from '../support/postgres/locks.ts';
 import { spawnInstep } from '../support/process/instep-process.ts';
@@ -43,17 +53,16 @@ const CALLS: Record<string, () => Promise<unknown>> = {
       { action: 'link', subject: customer, linkTo: `${teamId}`, expectedCustomerId: null },
     ]),
   dismiss: () => perform(context, operator, [{ action: 'dismiss', subject: customer }]),
-  'complete-checkout': () =>
-    performOne(context, operator, { action: 'complete-checkout', sessionId: 'cs_1', teamId }),
-  sync: () => performOne(context, operator, { action: 'sync', customerId: 'cus_1' }),
-  reconcile: () => performOne(context, operator, { action: 'reconcile', customerId: 'cus_1' }),
-  replay: () => performOne(context, operator, { action: 'replay', events: [] }),
-  redact: () => performOne(context, operator, { action: 'redact', customerId: 'cus_1' }),
-  rebuild: () => performOne(context, operator, { action: 'rebuild' }),
-  'remove a consumer': () =>
-    performOne(context, operator, { action: 'remove-consumer', consumer: 'mailer' }),
-  'replay a change': () =>
-    performOne(context, operator, { action: 'replay-change', consumer: 'mailer', changeId: 1 }),
+  'complete-checkout': () => performForTeam(context, operator, { sessionId: 'cs_1', teamId }),
+  sync: () => performForTeam(context, operator, { customerId: 'cus_1' }),
+  reconcile: () => reconcileTeams(context, operator, { customerId: 'cus_1' }),
+  replay: () => replayLog(context, operator, []),
+  redact: () => redactCustomer(context, operator, 'cus_1'),
+  rebuild: () => rebuildTeams(context, operator),
+  'a step': () =>
+    recordedStep(context, { operator, action: 'step', subject: 'teams:all' }, (inStep) =>
+      inStep('update teams set name = name'),
+    ),
 };
 
 /** Everything that an action can change. */
@@ -85,7 +94,7 @@ test.each(Object.keys(CALLS))('%s is in the audit, with who, from where and why'
   expect(other).toBeUndefined();
 });
 
-const IN_ONE_TRANSACTION = ['link', 'dismiss', 'redact'];
+const IN_ONE_TRANSACTION = ['link', 'dismiss', 'redact', 'a step'];
 
 test.each(IN_ONE_TRANSACTION)(
   '%s changes nothing if its result can not be recorded',
@@ -118,7 +127,7 @@ test('the changes of an action that was interrupted are in the audit', async () 
 test('an action is in the audit as far as its texts can be stored', async () => {
   const subject = { kind: 'customer', id: `cus_${'x'.repeat(400)}` } as const;
   const dismiss = { action: 'dismiss', subject } as const;
-  await perform(context, operator, [dismiss], { note: 'no\0t text\ud800' });
+  await perform(context, { ...operator, reason: 'no\0t text\ud800' }, [dismiss]);
   expect((await findActions(context).page()).actions).toMatchObject([
     {
       subject: `customer:cus_${'x'.repeat(287)}`,
@@ -134,7 +143,7 @@ test('what an action did stays in the audit if a later part of it fails', async 
   const linking = { linkTo: `${teamId}`, expectedCustomerId: null };
   await perform(broken, operator, [{ action: 'link', subject: customer, ...linking }]);
   expect((await findActions(context).page()).actions).toMatchObject([
-    { isDone: true, result: { code: 'linked', customerId: 'cus_1', outcomes: null } },
+    { isDone: true, result: { code: 'linked', customerId: 'cus_1' } },
   ]);
 });
 

@@ -5,12 +5,12 @@ import {
   ISSUES,
   openContext,
   perform,
+  reconcileTeams,
   type Subject,
 } from 'instep/operate';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { collect } from '../support/collect.ts';
 import { reportOtherPolicy, storePolicy } from '../support/internals/access.ts';
-import { performOne } from '../support/internals/operations.ts';
 import { addTeam } from '../support/internals/rows.ts';
 import { eventBody, received } from '../support/stripe/events.ts';
 import { openAccount } from '../support/stripe/reconciled-account.ts';
@@ -36,12 +36,9 @@ const codes = async () => {
   return issues.flatMap(({ code }) => (code === 'teams-not-compared' ? [] : [code]));
 };
 
-async function decide(action: 'dismiss' | 'restore', subject: Subject, note: string | null) {
-  await perform(context, operator, [{ action, subject }], { note });
-}
-
-const dismiss = (subject: Subject, note: string | null = null) => decide('dismiss', subject, note);
-const restore = (subject: Subject) => decide('restore', subject, null);
+const dismiss = (subject: Subject, reason = '') =>
+  perform(context, { ...operator, reason }, [{ action: 'dismiss', subject }]);
+const restore = (subject: Subject) => perform(context, operator, [{ action: 'restore', subject }]);
 
 /** Delivers an event, which is parked unless a team has the customer. */
 async function deliver(fields: Parameters<typeof eventBody>[0], receivedAtMs = Date.now()) {
@@ -97,7 +94,7 @@ test('a comparison finds teams and customers, each with the cause', async () => 
   const fields = { subscriptionId: 'sub_1', productId, createdSeconds: secondsAgo(600) };
   await account.happen({ ...fields, customerId: 'cus_1' }, 'missed');
   await account.happen({ ...fields, customerId: 'cus_3', subscriptionId: 'sub_3' }, 'missed');
-  await performOne(context, operator, { action: 'reconcile', isDryRun: true });
+  await reconcileTeams(context, operator, { isDryRun: true });
 
   expect(await codes()).toEqual(['out-of-sync', 'customer-without-team', 'unknown-customer']);
   const { issues } = await findIssues(context).first();

@@ -16,7 +16,7 @@ import { openAccount } from '../support/stripe/reconciled-account.ts';
 const account = await openAccount();
 const { query } = account.database;
 const context = await openContext({ environment: account.environment });
-const operator: Operator = { name: 'user:7', how: 'application' };
+const operator: Operator = { name: 'user:7', how: 'application', reason: 'our reseller' };
 afterAll(() => context.close());
 
 beforeEach(async () => {
@@ -32,7 +32,7 @@ const planOf = async (id: ApplicationId) => (await readTeam(context, id))?.plan;
 async function setPlan(teamId: ApplicationId, planName: string | null, isNewName = false) {
   const subject = { kind: 'team', id: String(teamId) } as const;
   const request = { action: 'set-plan', subject, planName, isNewName } as const;
-  const { results } = await perform(context, operator, [request], { note: 'our reseller' });
+  const { results } = await perform(context, operator, [request]);
   return results[0];
 }
 

@@ -53,7 +53,7 @@ async function arrange() {
     const has = (await readTeam(context, teamId))?.customerId ?? null;
     const linking = { linkTo: customerId, expectedCustomerId: action === 'link' ? null : has };
     const request = { action, subject, ...linking };
-    await perform(context, operator, [request], { note: 'why not' });
+    await perform(context, { ...operator, reason: 'why not' }, [request]);
   };
   return {
     teamId,

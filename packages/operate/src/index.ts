@@ -88,24 +88,18 @@ export {
 } from './issues/issues.ts';
 export { MAX_COUNTED_OF_CUSTOMER } from './issues/subject-issues.ts';
 export { countTeams, type TeamCounts } from './issues/team-counts.ts';
-export type { ActionRequest, PerformOptions } from './operate/actions.ts';
+export * from './operate/actions.ts';
 export type { AlertConfig } from './operate/alerts.ts';
-export {
-  ACTIONS,
-  type Action,
-  type ActionResult,
-  type Candidate,
-  type ComparedPlans,
-  type OperatorAction,
+export type {
+  ActionResult,
+  Candidate,
+  ComparedPlans,
+  Failure,
+  Outcome,
+  RebuildCounts,
 } from './operate/audit.ts';
-export {
-  type Reconciliation,
-  readReconciliation,
-} from './operate/compare.ts';
 export type {
   Check,
-  CheckoutOf,
-  CompleteCheckoutRequest,
   ConsoleHandler,
   ConsoleLogin,
   ConsoleUser,
@@ -142,10 +136,9 @@ export {
   type Verdict,
 } from './operate/health.ts';
 export { type Person, readPeople } from './operate/people.ts';
-export { type Performed, type PerformedAction, perform, type Task } from './operate/perform.ts';
-export { readProductNames } from './operate/product-names.ts';
+export * from './operate/repair-all.ts';
 export { type NamedToken, ROLES, type Role } from './operate/roles.ts';
-export { readPlanNames } from './operate/set-plan.ts';
+export { readPlanNames, readProductNames } from './operate/set-plan.ts';
 export {
   type PlanStep,
   readTimeline,

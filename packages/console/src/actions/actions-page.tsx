@@ -14,11 +14,11 @@ import { OptionalText, Time, UntrustedText } from '../components/text.tsx';
 import { type Columns, exportedTime, exportList } from '../export.ts';
 import { SubjectLink } from '../links.tsx';
 import { Page } from '../page.tsx';
-import { ownPath, queryNumber, readFields, urlWith } from '../query-parameters.ts';
+import { ownPath, queryNumber, queryText, readFields, urlWith } from '../query-parameters.ts';
 import { type ConsoleEnv, operatorOf } from '../request-context.ts';
 import { ReverseForms, recordedText, StateBadge } from './action-summary.tsx';
 import { QuestionPage, readQuestion } from './question.tsx';
-import { readSelection, readTexts, textParameters } from './selection.ts';
+import { readRequests, readTexts, textParameters } from './selection.ts';
 
 const LIMIT = 50;
 
@@ -67,15 +67,15 @@ export function actionsPage(services: OperateContext): Hono<ConsoleEnv> {
 
   app.post('/', async (context) => {
     const form = await context.req.formData();
-    const selection = readSelection(form);
+    const requests = readRequests(form);
     const back = ownPath(form.get('back'));
     if (form.get('confirmed') === null) {
       const code = SUBJECT_ISSUES.find((one) => one === form.get('issue')) ?? null;
-      const question = await readQuestion(services, selection, code);
+      const question = await readQuestion(services, requests, code);
       if (question !== null) return context.render(<QuestionPage {...{ form, question, back }} />);
     }
-    const { requests, ...why } = selection;
-    const { callId, results } = await perform(services, operatorOf(context.var), requests, why);
+    const operator = { ...operatorOf(context.var), reason: queryText(form.get('note')) };
+    const { callId, results } = await perform(services, operator, requests);
     const texts = readTexts(form);
     for (const { subject, isDone } of results) {
       if (isDone) texts.delete(subject);

@@ -1,4 +1,5 @@
 import {
+  type ActionRequest,
   counted,
   countText,
   findIssues,
@@ -13,7 +14,7 @@ import { PlanStep } from '../components/plan-step.tsx';
 import { Table } from '../components/table.tsx';
 import { ISSUE_NAMES } from '../links.tsx';
 import { Page } from '../page.tsx';
-import { MAX_CHOSEN, type Selection } from './selection.ts';
+import { MAX_CHOSEN } from './selection.ts';
 
 type Question = {
   readonly action: keyof typeof ASKED;
@@ -38,7 +39,7 @@ const ASKED = {
 /** What a form would do that must be asked about; `null`: nothing. */
 export async function readQuestion(
   services: OperateContext,
-  { requests }: Selection,
+  requests: readonly ActionRequest[],
   code: SubjectIssueCode | null,
 ): Promise<Question | null> {
   const action = requests[0]?.action;

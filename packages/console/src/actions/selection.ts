@@ -10,14 +10,6 @@ import { badRequest } from '../problems.tsx';
 import { queryText } from '../query-parameters.ts';
 import { ROW_FIELDS } from './action-form.tsx';
 
-/** What a form asks for. */
-export type Selection = {
-  readonly requests: readonly ActionRequest[];
-  readonly note: string | null;
-  /** When dismissals end; `null`: when the issue changes. */
-  readonly until: Date | null;
-};
-
 /** How many rows one form can choose: all are acted on before the page is answered. */
 export const MAX_CHOSEN = 200;
 
@@ -30,9 +22,7 @@ const MAX_SUBJECT_LENGTH = 300;
  *
  * @throws PageProblem without a row, or with too many
  */
-export function readSelection(form: FormData): Selection {
-  const note = queryText(form.get('note')) || null;
-  const until = readUntil(queryText(form.get('until')));
+export function readRequests(form: FormData): ActionRequest[] {
   const requests = [...requestsOf(form)];
   if (requests.length === 0) {
     throw badRequest('No row was selected. Go back, select rows, and choose what to do.');
@@ -40,7 +30,7 @@ export function readSelection(form: FormData): Selection {
   if (requests.length > MAX_CHOSEN) {
     throw badRequest(`At most ${MAX_CHOSEN} rows can be chosen at once. Nothing was changed.`);
   }
-  return { requests, note, until };
+  return requests;
 }
 
 function* requestsOf(form: FormData): Generator<ActionRequest> {
@@ -54,16 +44,19 @@ function* requestsOf(form: FormData): Generator<ActionRequest> {
   const named = ofRow || form.get('action');
   const action = ACTIONS.find((one) => one === named);
   if (action === undefined) return;
+  const until = readUntil(queryText(form.get('until')));
   const rows = ofRow === '' ? form.getAll('row').map(queryText) : [words.join(' ')];
   for (const text of new Set(rows)) {
     const subject = text.length <= MAX_SUBJECT_LENGTH ? parseSubject(text) : null;
-    if (subject !== null) yield requestOf(action, subject, (field) => form.get(field + text));
+    if (subject === null) continue;
+    if (action === 'dismiss') yield { action, subject, until };
+    else yield requestOf(action, subject, (field) => form.get(field + text));
   }
 }
 
 /** @param field the value of a row's field: without one, the action expects that there was nothing */
 function requestOf(
-  action: Action,
+  action: Exclude<Action, 'dismiss'>,
   subject: Subject,
   field: (name: string) => unknown,
 ): ActionRequest {

@@ -54,9 +54,11 @@ export function resultText(kind: Subject['kind'] | null, result: ActionResult): 
   switch (result.code) {
     case 'begun':
       return 'It began, and is still running or was stopped with its process.';
+    case 'done':
+      return 'Done.';
     case 'linked': {
       const other = kind === 'team' ? result.customerId : `team ${result.teamId}`;
-      return `Linked to ${other}. ${result.outcomes === null ? '' : replayText(result.outcomes)}`;
+      return `Linked to ${other}.`;
     }
     case 'unlinked':
       return `Unlinked from ${result.customerId}. Its plan was taken away.`;
@@ -68,16 +70,12 @@ export function resultText(kind: Subject['kind'] | null, result: ActionResult): 
         : `There is no team ${quoted(result.text)}.`;
     case 'several-teams':
       return `${quoted(result.text)} is not the id or the full name of one team. Choose a team, or enter its id.`;
-    case 'not-a-customer':
-      return "Enter the customer's id at Stripe. It begins with cus_.";
     case 'has-another-customer':
       return result.customerId === null
-        ? `Team ${result.teamId} no longer has the customer. ${UNCHANGED}`
+        ? `Team ${result.teamId} has no customer. ${UNCHANGED}`
         : `Team ${result.teamId} has another customer already. ${UNCHANGED}`;
     case 'link-refused':
       return `The database refused to change the customer of team ${result.teamId}. The customer may have another team, or a trigger or policy of your table rejects it.`;
-    case 'not-linked':
-      return `The team has no customer. ${UNCHANGED}`;
     case 'plan-set': {
       const former = result.former === null ? '' : ` It had ${quoted(result.former)}.`;
       if (result.planName === null) return `The plan was taken away.${former}`;
@@ -87,12 +85,8 @@ export function resultText(kind: Subject['kind'] | null, result: ActionResult): 
       return `A subscription decides the plan of team ${result.teamId}. Change it at Stripe. ${UNCHANGED}`;
     case 'unknown-plan':
       return `No product is named ${quoted(result.planName)}, and no team has had that plan. Check the spelling, or say that it is new. ${UNCHANGED}`;
-    case 'no-plan-column':
-      return `The table of teams has no column for the name of a plan. ${UNCHANGED}`;
     case 'replayed':
       return kind === 'event' ? eventReplayText(result.outcomes) : replayText(result.outcomes);
-    case 'no-such-event':
-      return 'The event is no longer in the log.';
     case 'in-sync':
       return 'The team is in sync with Stripe.';
     case 'out-of-sync':
@@ -100,7 +94,7 @@ export function resultText(kind: Subject['kind'] | null, result: ActionResult): 
     case 'repaired':
       return 'The team was repaired.';
     case 'unknown-customer':
-      return `Stripe does not know customer ${result.customerId}. Link the right customer.`;
+      return `Stripe does not know customer ${quoted(result.customerId)}. Link the right one: its id begins with cus_.`;
     case 'dismissed':
       return `Hidden until ${result.untilMs === undefined ? 'it changes' : dayText(result.untilMs)}.`;
     case 'restored':
@@ -113,10 +107,6 @@ export function resultText(kind: Subject['kind'] | null, result: ActionResult): 
       return `${counted(result.events, 'event')} without personal data now.`;
     case 'synced':
       return `Team ${result.teamId} has what Stripe has.`;
-    case 'change-replayed':
-      return `Change ${result.changeId} is passed on again.`;
-    case 'consumer-removed':
-      return `The consumer, which was at change ${result.position}, was removed.`;
     case 'does-not-apply':
       return `The action does not apply. ${UNCHANGED}`;
     case 'failed':

@@ -1,4 +1,4 @@
-import { InstepError, type OperateContext, type Operator, perform } from 'instep-operate';
+import { InstepError, type OperateContext, type Operator, reconcileTeams } from 'instep-operate';
 
 /** Listing ten million subscriptions takes half of this. */
 const DEADLINE_MS = 6 * 60 * 60 * 1_000;
@@ -36,12 +36,10 @@ export class ComparisonRun {
   async #run(operator: Operator): Promise<void> {
     const { logger } = this.#context;
     const signal = AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(DEADLINE_MS)]);
-    const task = { action: 'reconcile', isDryRun: true, signal } as const;
     this.error = null;
     try {
-      const [run] = (await perform(this.#context, operator, [task])).results;
-      if (run?.error !== undefined) throw run.error;
-      logger.info({ isDryRun: true, ...run?.result }, 'reconciled');
+      const counts = await reconcileTeams(this.#context, operator, { isDryRun: true, signal });
+      logger.info({ isDryRun: true, ...counts }, 'reconciled');
     } catch (err) {
       logger.warn({ isDryRun: true, err }, 'reconciliation failed');
       const code = err instanceof InstepError ? err.code : 'other';

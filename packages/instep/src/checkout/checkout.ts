@@ -32,11 +32,20 @@ import {
   TEAM_KEY,
   teamNamedIn,
 } from 'instep-engine/stripe';
-import type { CheckoutOf, CompleteCheckoutRequest } from 'instep-operate';
 import * as v from 'valibot';
 import { readAccess, type TeamAccess } from '../access/team-access.ts';
 
-export type { CheckoutOf, CompleteCheckoutRequest } from 'instep-operate';
+/** The parts of a Checkout Session that can name its team. */
+export type CheckoutOf = {
+  readonly clientReferenceId: string | null;
+  readonly customerId: string;
+  readonly metadata: Readonly<Record<string, string>>;
+};
+
+export type CompleteCheckoutRequest = {
+  /** The team that paid, or a function that finds it. Never an id from the browser alone. */
+  readonly teamId: ApplicationId | ((checkout: CheckoutOf) => Promise<ApplicationId>);
+};
 
 /** Why a checkout was not completed, or a customer not synced. docs/errors.md has the cause and remedy of each. */
 export type SyncFailedCode =

@@ -3,8 +3,8 @@
 import type { Command } from 'commander';
 import { counted } from 'instep-engine/runtime';
 import type { OperateContext } from 'instep-operate';
-import { performOne } from 'instep-operate/host';
-import { findConsumers } from '../changes/consumers.ts';
+import { recordedStep } from 'instep-operate/host';
+import { findConsumers, removeConsumer, replayChange } from '../changes/consumers.ts';
 import { changeId, createCommand } from './arguments.ts';
 import { type Json, print, printable, shownTime } from './output.ts';
 import { askReason, withContext } from './with-context.ts';
@@ -36,8 +36,12 @@ async function run(
   await withContext(async (context, operator) => {
     if (consumer === undefined) await printConsumers(context, json);
     else if (changeId !== undefined) {
-      await performOne(context, operator, { action: 'replay-change', consumer, changeId });
-    } else await performOne(context, operator, { action: 'remove-consumer', consumer });
+      const about = { operator, action: 'replay-change', subject: `consumer:${consumer}` };
+      await recordedStep(context, about, (query) => replayChange(query, consumer, changeId));
+    } else {
+      const about = { operator, action: 'remove-consumer', subject: `consumer:${consumer}` };
+      await recordedStep(context, about, (query) => removeConsumer(query, consumer));
+    }
   });
 }
 

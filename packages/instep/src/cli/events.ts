@@ -15,8 +15,9 @@ import {
   type Reason,
   type Replayed,
   reasonText,
+  redactCustomer,
+  replayLog,
 } from 'instep-operate';
-import { performExpecting } from 'instep-operate/host';
 import { applicationId, createCommand, positiveInteger } from './arguments.ts';
 import {
   CommandFailed,
@@ -30,7 +31,7 @@ import {
   writeRow,
   writeRows,
 } from './output.ts';
-import { askReason, customerOf, performTask, requireTeam, withContext } from './with-context.ts';
+import { askReason, customerOf, requireTeam, withContext } from './with-context.ts';
 
 export function eventsCommand(): Command {
   return createCommand(
@@ -149,8 +150,9 @@ function eventsRedactCommand(): Command {
     .requiredOption('--customer <id>', 'customer id')
     .option('--json', 'print JSON')
     .action(async ({ customer, ...output }: { customer: string } & Json) => {
-      const task = { action: 'redact', customerId: customer } as const;
-      const { events: redacted } = await performTask(task, 'redacted');
+      const redacted = await withContext((context, operator) =>
+        redactCustomer(context, operator, customer),
+      );
       printData({ customer, redacted }, output);
     });
 }
@@ -185,8 +187,7 @@ async function replay(
       ? findEvents(context, { outcome }, 'oldest first').all()
       : [await findEvent(context, id)];
   const onReplayed = (replayed: Replayed) => writeRow(REPLAYED, replayed, json);
-  const task = { action: 'replay', events, onReplayed } as const;
-  const { outcomes } = await performExpecting(context, operator, task, 'replayed');
+  const outcomes = await replayLog(context, operator, events, onReplayed);
   const summary = Object.entries(outcomes).map(([name, count]) => `${count} ${name}`);
   printMessage(summary.join(', ') || 'no events');
   const { duplicate, failed = 0 } = outcomes;

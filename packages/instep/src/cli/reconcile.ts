@@ -12,11 +12,11 @@ import {
 } from 'instep-engine/repair';
 import { PLAN_FIELDS, type PlanInRow } from 'instep-engine/rule';
 import { codeOf, counted, countText } from 'instep-engine/runtime';
-import { ADVICE } from 'instep-operate';
+import { ADVICE, rebuildTeams, reconcileTeams } from 'instep-operate';
 import { readApiConfig } from '../config/config.ts';
 import { applicationId, createCommand } from './arguments.ts';
 import { CommandFailed, type Json, print, printMessage, shownTime, stopSignal } from './output.ts';
-import { askReason, performTask } from './with-context.ts';
+import { askReason, withContext } from './with-context.ts';
 
 type Options = { dryRun?: boolean; customer?: string; resume?: boolean } & Json;
 
@@ -40,8 +40,7 @@ async function reconcile({
   json,
   resume = false,
 }: Options): Promise<void> {
-  const task = {
-    action: 'reconcile',
+  const request = {
     customerId: customer,
     isDryRun: dryRun,
     canResume: resume,
@@ -49,10 +48,9 @@ async function reconcile({
     onIssue(issue: ReconciliationIssue) {
       print(json ? JSON.stringify(issue) : describeIssue(issue));
     },
-  } as const;
-  const { code: _, ...counts } = await performTask(
-    task,
-    'reconciled',
+  };
+  const counts = await withContext(
+    (context, operator) => reconcileTeams(context, operator, request),
     readApiConfig(process.env),
   ).catch((error: unknown) => {
     throw customer === undefined ? withHint(error) : error;
@@ -160,8 +158,7 @@ export function rebuildCommand(): Command {
 }
 
 async function rebuild({ team, dryRun = false, json }: RebuildOptions): Promise<void> {
-  const task = {
-    action: 'rebuild',
+  const request = {
     teamId: team,
     isDryRun: dryRun,
     onDifference(difference: Difference) {
@@ -172,8 +169,10 @@ async function rebuild({ team, dryRun = false, json }: RebuildOptions): Promise<
       const data = { customerId, error: { code: codeOf(error), message } };
       print(json ? JSON.stringify(data) : `customer ${customerId}: not rebuilt: ${message}`);
     },
-  } as const;
-  const { repaired, kept, failed } = await performTask(task, 'rebuilt');
+  };
+  const { repaired, kept, failed } = await withContext((context, operator) =>
+    rebuildTeams(context, operator, request),
+  );
   const counts = [
     ...(repaired > 0
       ? [`${counted(repaired, 'difference')} ${dryRun ? 'found' : 'repaired'}`]

@@ -11,8 +11,8 @@ import {
   type NamedTeam,
   type OperateContext,
   type Operator,
+  perform,
 } from 'instep-operate';
-import { performOne } from 'instep-operate/host';
 import { readAccess } from '../access/team-access.ts';
 import { readApiConfig } from '../config/config.ts';
 import { performForTeam } from '../operate/perform-for-team.ts';
@@ -144,6 +144,18 @@ async function actAndShow(
   }, stripeApi);
 }
 
+/** @throws what ended it */
+async function performOne(
+  context: OperateContext,
+  operator: Operator,
+  request: ActionRequest,
+): Promise<ActionResult> {
+  const [performed] = (await perform(context, operator, [request])).results;
+  if (performed === undefined) throw new RangeError('an action has no result');
+  if (performed.error !== undefined) throw performed.error;
+  return performed.result;
+}
+
 type LinkOptions = { readonly customer: string; readonly replace?: string } & Json;
 
 const link = (id: ApplicationId, { customer, replace, ...output }: LinkOptions) =>
@@ -178,7 +190,7 @@ function planRefusal(id: ApplicationId, result: ActionResult): string {
     }
     case 'subscription-decides':
       return `a subscription decides the plan of team ${id}: change it at Stripe`;
-    case 'no-plan-column':
+    case 'does-not-apply':
       return "the table of teams has no column for a plan's name";
     default:
       return `the plan of team ${id} was not changed: ${result.code}`;
@@ -206,9 +218,7 @@ async function refusalText(
   result: ActionResult,
 ) {
   switch (result.code) {
-    case 'not-linked':
-      return `team ${id} has no customer`;
-    case 'not-a-customer':
+    case 'unknown-customer':
       return `team ${id} was not linked: the id of a customer at Stripe begins with cus_`;
     case 'link-refused': {
       const { teams } = await findCustomers(context, result.customerId);
@@ -265,6 +275,6 @@ async function access(id: ApplicationId, options: Json): Promise<void> {
 
 async function sync(id: ApplicationId, output: Json): Promise<void> {
   const act: Act = async (context, operator, team) =>
-    performForTeam(context, operator, { action: 'sync', customerId: customerOf(team) });
+    performForTeam(context, operator, { customerId: customerOf(team) });
   await actAndShow(id, output, act, readApiConfig(process.env));
 }

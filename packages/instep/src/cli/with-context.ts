@@ -3,15 +3,7 @@
 import type { Command } from 'commander';
 import type { ApplicationId } from 'instep-engine/postgres';
 import { createLogger } from 'instep-engine/runtime';
-import {
-  type ActionResult,
-  type NamedTeam,
-  type OperateContext,
-  type Operator,
-  readTeam,
-  type Task,
-} from 'instep-operate';
-import { performExpecting, type ResultOf } from 'instep-operate/host';
+import { type NamedTeam, type OperateContext, type Operator, readTeam } from 'instep-operate';
 import type { readApiConfig } from '../config/config.ts';
 import { openContextOn, readContextSettings } from '../operate/open-context.ts';
 import { CommandFailed } from './output.ts';
@@ -55,18 +47,6 @@ export async function withContext<Result>(
       await context.close();
     }
   });
-}
-
-/** Performs one task for the account of the operating system. @throws what ended it */
-export async function performTask<Code extends ActionResult['code']>(
-  task: Task,
-  expected: Code,
-  stripeApi?: StripeApiConfig,
-): Promise<ResultOf<Code>> {
-  return await withContext(
-    (context, operator) => performExpecting(context, operator, task, expected),
-    stripeApi,
-  );
 }
 
 /** @throws CommandFailed if there is no such team */

@@ -1,14 +1,9 @@
 import type { OtherFeatures } from 'instep-operate';
 import { readOtherPolicy } from '../access/team-access.ts';
-import { findConsumers, removeConsumer, replayChange } from '../changes/consumers.ts';
-import { completeCheckout, syncCustomer } from '../checkout/checkout.ts';
+import { findConsumers } from '../changes/consumers.ts';
 
 /** What the features of this package do for operators. */
 export const OTHER_FEATURES: OtherFeatures = {
-  completeCheckout,
-  syncCustomer,
-  removeConsumer,
-  replayChange,
   readOtherPolicy,
   async readConsumers(query) {
     const consumers = await findConsumers({ database: { query } });

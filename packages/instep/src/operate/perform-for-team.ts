@@ -1,15 +1,34 @@
-import type { OperateContext, Operator, Task } from 'instep-operate';
-import { performExpecting } from 'instep-operate/host';
+import type { OperateContext, Operator } from 'instep-operate';
+import { done, recordedResult } from 'instep-operate/host';
 import { readAccess, type TeamAccess } from '../access/team-access.ts';
-import { SyncFailed } from '../checkout/checkout.ts';
+import {
+  type CompleteCheckoutRequest,
+  completeCheckout,
+  SyncFailed,
+  syncCustomer,
+} from '../checkout/checkout.ts';
 
-/** Gives a team what Stripe has. Resolves with its access. */
+type Wanted =
+  | { readonly customerId: string }
+  | ({ readonly sessionId: string } & CompleteCheckoutRequest);
+
+/** Gives a team what Stripe has, in the name of an operator. Resolves with its access. */
 export async function performForTeam(
   context: OperateContext,
   operator: Operator,
-  task: Extract<Task, { readonly action: 'sync' | 'complete-checkout' }>,
+  wanted: Wanted,
 ): Promise<TeamAccess> {
-  const { teamId } = await performExpecting(context, operator, task, 'synced');
+  const about =
+    'customerId' in wanted
+      ? { action: 'sync', subject: `customer:${wanted.customerId}` }
+      : { action: 'complete-checkout', subject: `team:${wanted.teamId}` };
+  const { teamId } = await recordedResult(context, { operator, ...about }, async (acting) => {
+    const { teamId } =
+      'customerId' in wanted
+        ? await syncCustomer(acting, wanted.customerId)
+        : await completeCheckout(acting, wanted.sessionId, wanted);
+    return done({ code: 'synced', teamId } as const);
+  });
   const access = await readAccess(context.database.query, teamId);
   if (access === null) throw new SyncFailed('NOT_FOUND', 'the team has just been deleted');
   return access;

@@ -84,11 +84,10 @@ async function answer(
   if (request.method !== 'POST') throw methodNotAllowed('POST');
   if (customerId !== undefined) {
     const { reason } = await readBody(request, reasonShape, '{"reason": "asked by phone"}', '{}');
-    const sync = { action: 'sync', customerId } as const;
-    return jsonResponse(await performForTeam(context, because(operator, reason), sync));
+    return jsonResponse(await performForTeam(context, because(operator, reason), { customerId }));
   }
   const { teamId, reason } = await readBody(request, checkoutShape, '{"teamId": 7}');
-  const complete = { action: 'complete-checkout', sessionId: sessionId ?? '', teamId } as const;
+  const complete = { sessionId: sessionId ?? '', teamId };
   return jsonResponse(await performForTeam(context, because(operator, reason), complete));
 }
 

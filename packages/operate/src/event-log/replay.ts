@@ -1,4 +1,4 @@
-// Brings logged events through the ingest pipeline again. Actions of operators call it, and a link.
+// Brings logged events through the ingest pipeline again, for operators.
 
 import {
   type EventRow,
@@ -19,109 +19,56 @@ export type Replayed = {
   readonly error: Error | null;
 };
 
-type ReplayOptions = { ingest: Ingest; query: Query };
-
-const BATCH = 200;
-
-/**
- * Processes logged events again, in this order. It is idempotent: events that were decided do not
- * change. A parked event is decided when a team is now linked to its customer, and an unreadable event when
- * this version can read it.
- *
- * @throws the errors of the database, except those that one event causes
- */
-export async function* replayEvents(
-  events: AsyncIterable<EventRow> | readonly EventRow[],
-  options: ReplayOptions,
-): AsyncGenerator<Replayed> {
-  let batch: EventRow[] = [];
-  for await (const event of events) {
-    batch.push(event);
-    if (batch.length < BATCH) continue;
-    yield* await replayBatch(batch, options);
-    batch = [];
-  }
-  yield* await replayBatch(batch, options);
-}
-
 /** The number of events by outcome. */
 export type ReplayOutcomes = Readonly<Partial<Record<Replayed['outcome'], number>>>;
 
-export async function countOutcomes(
-  events: AsyncIterable<Replayed>,
-  onReplayed?: (replayed: Replayed) => unknown,
-): Promise<ReplayOutcomes> {
-  const outcomes: Partial<Record<Replayed['outcome'], number>> = {};
-  for await (const replayed of events) {
-    outcomes[replayed.outcome] = (outcomes[replayed.outcome] ?? 0) + 1;
-    await onReplayed?.(replayed);
+type ReplayServices = { readonly ingest: Ingest; readonly query: Query };
+
+/** How many are in the queue together. */
+const AT_ONCE = 200;
+
+/** Processes logged events again, as `replayEvent` does. */
+export async function* replayEvents(
+  events: AsyncIterable<EventRow> | readonly EventRow[],
+  services: ReplayServices,
+): AsyncGenerator<Replayed> {
+  let replays: EventRow[] = [];
+  const replayAll = () => Promise.all(replays.map((event) => replayEvent(event, services)));
+  for await (const event of events) {
+    replays.push(event);
+    if (replays.length < AT_ONCE) continue;
+    yield* await replayAll();
+    replays = [];
   }
-  return outcomes;
+  yield* await replayAll();
 }
 
-async function replayBatch(
-  events: readonly EventRow[],
-  options: ReplayOptions,
-): Promise<Replayed[]> {
-  const batch = events.map((event) => ({ event, received: receivedAgain(event) }));
-  try {
-    for (const { event, received } of batch) await makeRoomFor(received, event, options);
-    const results = [...(await options.ingest(batch.flatMap(({ received }) => received ?? [])))];
-    await deleteReadable(batch, options);
-    return batch.map(({ event, received }) =>
-      received === null ? leftOut(event) : decided(event, results.shift()),
-    );
-  } catch (error) {
-    if (!canOthersSucceed(error)) throw error;
-    const alone: Replayed[] = [];
-    for (const { event, received } of batch) {
-      alone.push(received === null ? leftOut(event) : await replayAlone(event, received, options));
-    }
-    return alone;
-  }
-}
-
-async function deleteReadable(
-  batch: readonly { readonly event: EventRow; readonly received: LogEvent | null }[],
-  { query }: ReplayOptions,
-): Promise<void> {
-  for (const { event, received } of batch) {
-    if (event.outcome !== 'unreadable' || received === null) continue;
-    await deleteUnreadable(query, event, received.key);
-  }
-}
-
-/** Used after a batch with a refused event. The log has the outcomes of the other events. */
-async function replayAlone(
+/**
+ * Processes a logged event again. An event that was decided does not change. A parked event is decided when a team is now
+ * linked to its customer, and an unreadable event when this version can read it.
+ *
+ * @throws the errors of the database, except those that one event causes
+ */
+export async function replayEvent(
   event: EventRow,
-  received: LogEvent,
-  { ingest, query }: ReplayOptions,
+  { ingest, query }: ReplayServices,
 ): Promise<Replayed> {
+  const replayed = { event, teamIds: [], error: null };
+  const isUnreadable = event.outcome === 'unreadable';
+  const received = receivedAgain(event);
+  if (received === null) return { ...replayed, outcome: isUnreadable ? 'unreadable' : 'left out' };
   try {
+    if (isUnreadable && received.key === event.key) await makeRoom(query, event);
     const [result] = await ingest([received]);
-    await deleteReadable([{ event, received }], { ingest, query });
-    return decided(event, result);
+    if (result === undefined) throw new RangeError('an event has no result');
+    if (isUnreadable) await deleteUnreadable(query, event, received.key);
+    // An earlier event of its customer can have given it an outcome before it was its turn.
+    const { outcome, firstOutcome = outcome, teamIds } = result;
+    return { ...replayed, teamIds, outcome: event.outcome === 'parked' ? firstOutcome : outcome };
   } catch (error) {
     if (!canOthersSucceed(error)) throw error;
-    return { ...leftOut(event), outcome: 'failed', error };
+    return { ...replayed, outcome: 'failed', error };
   }
-}
-
-/** An earlier event of its customer can have given it an outcome before it was its turn. */
-function decided(event: EventRow, result: IngestResult | undefined): Replayed {
-  if (result === undefined) throw new RangeError('an event has no result');
-  const { outcome, firstOutcome = outcome, teamIds } = result;
-  return {
-    event,
-    outcome: event.outcome === 'parked' ? firstOutcome : outcome,
-    teamIds,
-    error: null,
-  };
-}
-
-function leftOut(event: EventRow): Replayed {
-  const outcome = event.outcome === 'unreadable' ? 'unreadable' : 'left out';
-  return { event, outcome, teamIds: [], error: null };
 }
 
 /** The event for the ingest pipeline; `null` for a snapshot or an unreadable event. */
@@ -136,12 +83,7 @@ function receivedAgain(event: EventRow): LogEvent | null {
  * An event without `created` has the same key when it can be read. Its old row gets another one, until it is deleted: the
  * event is decided at the end of the log, where its new row is.
  */
-async function makeRoomFor(
-  received: LogEvent | null,
-  { position, outcome, key }: EventRow,
-  { query }: ReplayOptions,
-): Promise<void> {
-  if (outcome !== 'unreadable' || received?.key !== key) return;
+async function makeRoom(query: Query, { position }: EventRow): Promise<void> {
   await query({
     name: 'make_room_for_readable',
     // As the key of an event without a time.

@@ -1,242 +1,227 @@
-// What can be done about one team, customer or event. `perform` calls it.
+// What can be done about single teams, customers and events: `perform`.
 
-import { readEvents, readEventsAt } from 'instep-engine/log';
-import { canOthersSucceed, DatabaseRefused, linkTeam } from 'instep-engine/postgres';
-import type { ActingOperator } from 'instep-engine/rule';
-import {
-  countOutcomes,
-  type Replayed,
-  type ReplayOutcomes,
-  replayEvents,
-} from '../event-log/replay.ts';
+import { DatabaseRefused, linkTeam } from 'instep-engine/postgres';
+import { replayEvent } from '../event-log/replay.ts';
 import { readEventAt } from '../event-log/search.ts';
-import { type NamedTeam, readNamedTeam } from '../teams/named-teams.ts';
-import type { Subject } from '../teams/subject.ts';
-import {
-  type Action,
-  type ActionResult,
-  done,
-  failed,
-  type InTransaction,
-  type Outcome,
-} from './audit.ts';
+import { type NamedTeam, readNamedTeam, readNamedTeamsOf } from '../teams/named-teams.ts';
+import { type Subject, subjectText } from '../teams/subject.ts';
+import { type Acting, done, type Failure, failed, type Outcome, recorded } from './audit.ts';
 import { compareOrRepair } from './compare.ts';
-import type { OperateContext } from './context.ts';
+import type { OperateContext, Operator } from './context.ts';
 import { teamNamed } from './find-teams.ts';
 import { setPlan } from './set-plan.ts';
 
+/** What an operator can do, and about what. */
+const SUBJECTS = {
+  /** Gives a team a customer, and the plan that the customer's events yield. */
+  link: ['team', 'customer'],
+  /** Takes a team's customer away, and with it the plan. Linking it again undoes this. */
+  unlink: ['team'],
+  /** Processes an event again, or decides a customer's events that waited for its team. What was decided does not change. */
+  replay: ['customer', 'event'],
+  /** Compares a team with Stripe, and asks for the order of its customer's events where that is ambiguous. */
+  compare: ['team'],
+  /** Compares a team with Stripe and repairs it. */
+  repair: ['team'],
+  /** Hides an issue until it changes. */
+  dismiss: ['team', 'customer', 'event'],
+  restore: ['team', 'customer', 'event'],
+  /** Gives a team a plan without a subscription, or takes one away that was given. */
+  'set-plan': ['team'],
+} as const satisfies Readonly<Record<string, readonly Subject['kind'][]>>;
+
+export type Action = keyof typeof SUBJECTS;
+
+export const ACTIONS = Object.keys(SUBJECTS) as readonly Action[];
+
 /** An action, with what it expects to find: it changes nothing if somebody else has changed that since. */
-export type ActionRequest =
+export type ActionRequest = { readonly subject: Subject } & (
   | {
       readonly action: 'link';
-      readonly subject: Subject;
       /** The id or the name of a customer's team, or the id of a team's customer. */
       readonly linkTo: string;
       /** The customer that the team has, which is replaced; `null`: none. */
       readonly expectedCustomerId: string | null;
     }
-  | {
-      readonly action: 'unlink';
-      readonly subject: Subject;
-      /** The customer that the team has. */
-      readonly expectedCustomerId: string | null;
-    }
+  /** `expectedCustomerId`: the customer that the team has. */
+  | { readonly action: 'unlink'; readonly expectedCustomerId: string | null }
   | {
       readonly action: 'set-plan';
-      readonly subject: Subject;
       /** The name of the plan; `null` takes away one that was given. */
       readonly planName: string | null;
       /** Whether it may be one that no product has and no team has had; not by default. */
       readonly isNewName?: boolean;
     }
-  | {
-      readonly action: 'replay' | 'compare' | 'repair' | 'dismiss' | 'restore';
-      readonly subject: Subject;
-    };
+  /** `until`: when the dismissal ends, whatever is found until then; by default, when the issue changes. */
+  | { readonly action: 'dismiss'; readonly until?: Date | null }
+  | { readonly action: 'replay' | 'compare' | 'repair' | 'restore' }
+);
 
 type RequestOf<Name extends Action> = Extract<ActionRequest, { readonly action: Name }>;
 
-export type PerformOptions = {
-  /**
-   * When dismissals end, whatever is found until then; by default, when the issue changes.
-   */
-  readonly until?: Date | null;
-  /** The reason, for the audit. */
-  readonly note?: string | null;
+/** What was done about one subject. */
+export type PerformedAction = { readonly action: Action; readonly subject: string } & (
+  | Outcome
+  | Failure
+);
+
+export type Performed = {
+  /** `findActions` finds the results under this id. */
+  readonly callId: string;
+  readonly results: readonly PerformedAction[];
 };
 
-const EVERYTHING = ['team', 'customer', 'event'] as const;
+/** How many actions are on their way together: few enough for Stripe to answer for all before the deadline of one. */
+const AT_ONCE = 10;
 
-/** What each action can be done about. */
-const SUBJECTS: Readonly<Record<Action, readonly Subject['kind'][]>> = {
-  link: ['team', 'customer'],
-  unlink: ['team'],
-  replay: ['customer', 'event'],
-  compare: ['team'],
-  repair: ['team'],
-  'set-plan': ['team'],
-  dismiss: EVERYTHING,
-  restore: EVERYTHING,
-};
-
-function applies({ action, subject }: ActionRequest): boolean {
-  return SUBJECTS[action].includes(subject.kind);
+/**
+ * Performs actions, and records them in the audit: before they begin, and with their results. What fails becomes the
+ * result of its request, so that the others are still processed, up to 10 of them together.
+ *
+ * @throws the errors of the database if the audit can't be written: before an action begins, it does nothing then
+ * @example
+ * ```ts
+ * import { openContext, perform } from 'instep/operate';
+ *
+ * const context = await openContext();
+ * const operator = { name: 'user:7', how: 'application', reason: 'a test' } as const;
+ * const subject = { kind: 'customer', id: 'cus_123' } as const;
+ * const { results } = await perform(context, operator, [
+ *   { action: 'link', subject, linkTo: '9', expectedCustomerId: null },
+ *   { action: 'dismiss', subject },
+ * ]);
+ * console.log(results.map(({ result }) => result.code).join()); // no-such-team,dismissed
+ * await context.close();
+ * ```
+ */
+export async function perform(
+  context: OperateContext,
+  operator: Operator,
+  requests: readonly ActionRequest[],
+): Promise<Performed> {
+  const callId = context.nonce();
+  const performOne = async (request: ActionRequest): Promise<PerformedAction> => {
+    const { action } = request;
+    const subject = subjectText(request.subject);
+    const until = request.action === 'dismiss' ? (request.until ?? null) : null;
+    const begun = { operator, action, subject, until, callId };
+    const outcome = await recorded(context, begun, (acting) => act(request, acting));
+    const { error: err } = outcome;
+    if (err !== undefined) context.logger.warn({ err, action, subject }, 'action failed');
+    return { action, subject, ...outcome };
+  };
+  const results: PerformedAction[] = [];
+  while (results.length < requests.length) {
+    const batch = requests.slice(results.length, results.length + AT_ONCE).map(performOne);
+    // None goes on after the call has ended.
+    await Promise.allSettled(batch);
+    results.push(...(await Promise.all(batch)));
+  }
+  return { callId, results };
 }
 
-/** What an action works with. */
-export type ActionContext = OperateContext & {
-  readonly operator: ActingOperator;
-  /** Does the first part of an action, and records it in the same transaction. */
-  readonly inTransaction: InTransaction;
-};
-
-/** Acts on a subject: in one transaction, unless other events or Stripe take part in it. */
-export async function act(
-  request: ActionRequest,
-  context: ActionContext,
-  options: PerformOptions,
-): Promise<Outcome> {
-  if (!applies(request)) return failed({ code: 'does-not-apply' });
-  const { until = null } = options;
-  const { subject } = request;
+async function act(request: ActionRequest, acting: Acting): Promise<Outcome> {
+  const { action, subject } = request;
+  const kinds: readonly Subject['kind'][] = SUBJECTS[action];
+  if (!kinds.includes(subject.kind)) return failed({ code: 'does-not-apply' });
   switch (request.action) {
     case 'link':
-      return await link(request, context);
+      return await link(request, acting);
     case 'unlink':
-      return await unlink(request, context);
+      return await unlink(request, acting);
     case 'replay':
       return subject.kind === 'customer'
-        ? replayed(await replayParked(subject.id, context))
-        : await replayEvent(Number(subject.id), context);
+        ? await decideParked(subject.id, acting)
+        : await replay(Number(subject.id), acting);
     case 'compare':
-      return await compare(subject.id, context, true);
+      return await compareOrRepair(acting, subject.id, true);
     case 'repair':
-      return await compare(subject.id, context, false);
+      return await compareOrRepair(acting, subject.id, false);
     case 'set-plan':
-      return await setPlan(subject.id, request, context);
+      return await setPlan(subject.id, request, acting);
     // The record of the action is all that is stored.
-    case 'dismiss':
-      return done({ code: 'dismissed', ...(until !== null && { untilMs: until.getTime() }) });
+    case 'dismiss': {
+      const { until } = request;
+      return done({ code: 'dismissed', ...(until && { untilMs: until.getTime() }) });
+    }
     case 'restore':
       return done({ code: 'restored' });
   }
 }
 
+/** Then its events are decided, which also maintenance does. */
 async function link(
   { subject: { kind, id }, linkTo, expectedCustomerId }: RequestOf<'link'>,
-  context: ActionContext,
+  acting: Acting,
 ): Promise<Outcome> {
-  const { query } = context.database;
-  if (kind === 'customer') {
-    const found = await teamNamed(context, linkTo);
-    return 'code' in found
-      ? failed(found)
-      : await linkAndReplay(found, id, expectedCustomerId, context);
-  }
-  if (!linkTo.startsWith('cus_')) return failed({ code: 'not-a-customer', text: linkTo });
-  const team = await readNamedTeam(query, id);
-  if (team === null) return failed({ code: 'no-such-team', text: id });
-  return await linkAndReplay(team, linkTo, expectedCustomerId, context);
+  const customerId = kind === 'team' ? linkTo : id;
+  if (!customerId.startsWith('cus_')) return failed({ code: 'unknown-customer', customerId });
+  const found = kind === 'team' ? await teamWithId(id, acting) : await teamNamed(acting, linkTo);
+  if ('code' in found) return failed(found);
+  const { id: teamId, customerId: former } = found;
+  const linked = { code: 'linked', teamId, customerId, former } as const;
+  const outcome = await changeCustomer(linked, expectedCustomerId, acting);
+  if (outcome.isDone) await acting.settle(customerId);
+  return outcome;
 }
 
-async function linkAndReplay(
-  { id: teamId, customerId: formerCustomerId }: NamedTeam,
-  customerId: string,
-  expectedCustomerId: string | null,
-  context: ActionContext,
+async function unlink(
+  { subject: { id }, expectedCustomerId }: RequestOf<'unlink'>,
+  acting: Acting,
 ): Promise<Outcome> {
-  const linked = { code: 'linked', teamId, customerId, former: formerCustomerId } as const;
-  const first = await changeCustomer({ ...linked, outcomes: null }, expectedCustomerId, context);
-  if (!first.isDone) return first;
-  const outcomes = await replayParked(customerId, context);
-  return { isDone: !areUnresolved(outcomes), result: { ...linked, outcomes } };
+  const team = await teamWithId(id, acting);
+  if ('code' in team) return failed(team);
+  const { id: teamId, customerId } = team;
+  if (customerId === null || expectedCustomerId !== customerId) {
+    return failed({ code: 'has-another-customer', teamId, customerId });
+  }
+  return await changeCustomer({ code: 'unlinked', teamId, customerId }, customerId, acting);
+}
+
+async function teamWithId(id: string, { database: { query } }: Acting) {
+  const team: NamedTeam | null = await readNamedTeam(query, id);
+  return team ?? ({ code: 'no-such-team', text: id } as const);
 }
 
 /** Gives a team its customer, or takes it away from a team that still has the expected one, and records this result. */
 async function changeCustomer(
-  result: Extract<ActionResult, { code: 'linked' | 'unlinked' }>,
+  result: Extract<Outcome['result'], { readonly code: 'linked' | 'unlinked' }>,
   expectedCustomerId: string | null,
-  context: ActionContext,
+  acting: Acting,
 ): Promise<Outcome> {
   const { code, teamId, customerId } = result;
   const wanted = code === 'linked' ? customerId : null;
   try {
-    return await context.inTransaction(async (query) => {
-      const has = await linkTeam(query, teamId, wanted, { ...context, expectedCustomerId });
+    return await acting.inTransaction<Outcome>(async (query) => {
+      const has = await linkTeam(query, teamId, wanted, { ...acting, expectedCustomerId });
       return has === wanted
         ? done(result)
         : failed({ code: 'has-another-customer', teamId, customerId: has });
     });
   } catch (error) {
     if (!(error instanceof DatabaseRefused)) throw error;
-    context.logger.warn({ err: error, code, teamId, customerId }, 'change of a customer refused');
+    acting.logger.warn({ err: error, code, teamId, customerId }, 'change of a customer refused');
     return failed({ code: 'link-refused', teamId, customerId });
   }
 }
 
-async function unlink(
-  { subject: { id }, expectedCustomerId }: RequestOf<'unlink'>,
-  context: ActionContext,
-): Promise<Outcome> {
-  const team = await readNamedTeam(context.database.query, id);
-  if (team === null) return failed({ code: 'no-such-team', text: id });
-  const { id: teamId, customerId } = team;
-  if (customerId === null) return failed({ code: 'not-linked', teamId });
-  if (expectedCustomerId !== customerId) {
-    return failed({ code: 'has-another-customer', teamId, customerId });
-  }
-  const unlinked = { code: 'unlinked', teamId, customerId } as const;
-  return await changeCustomer(unlinked, customerId, context);
+async function decideParked(customerId: string, acting: Acting): Promise<Outcome> {
+  const [team] = await readNamedTeamsOf(acting.database.query, [customerId], 1);
+  if (team === undefined) return failed({ code: 'no-such-team', text: '' });
+  await acting.settle(customerId);
+  return done({ code: 'done' });
 }
 
-/** A replay with this outcome has changed nothing that needs attention. */
-const UNRESOLVED = ['parked', 'unreadable', 'failed'] as const satisfies Replayed['outcome'][];
+/** With one of these outcomes, the event still needs attention; without any, it is gone. */
+const UNRESOLVED: readonly string[] = ['parked', 'unreadable', 'failed'];
 
-const areUnresolved = (outcomes: ReplayOutcomes) =>
-  UNRESOLVED.some((outcome) => outcomes[outcome] !== undefined);
-
-async function replayParked(
-  customerId: string,
-  { database: { query }, settle, logger }: ActionContext,
-): Promise<ReplayOutcomes> {
-  const filter = { customerId, outcome: 'parked' } as const;
-  const oldest = { order: 'oldest first', limit: MAX_COUNTED } as const;
-  const parked = await readEvents(query, filter, ALL, oldest);
-  try {
-    await settle(customerId);
-  } catch (err) {
-    if (!canOthersSucceed(err)) throw err;
-    logger.warn({ customerId, err }, 'customer not settled');
-    return { failed: parked.length };
-  }
-  const positions = parked.map(({ position }) => position);
-  const outcomes: Partial<Record<Replayed['outcome'], number>> = {};
-  for (const { outcome } of await readEventsAt(query, {}, positions, oldest)) {
-    outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
-  }
-  return outcomes;
-}
-
-const ALL = { after: 0, upTo: Number.MAX_SAFE_INTEGER };
-
-/** A customer that waits for a team seldom has more events. */
-const MAX_COUNTED = 200;
-
-function replayed(outcomes: ReplayOutcomes): Outcome {
-  return { isDone: !areUnresolved(outcomes), result: { code: 'replayed', outcomes } };
-}
-
-async function replayEvent(
-  position: number,
-  { database: { query }, ingest }: ActionContext,
-): Promise<Outcome> {
-  const event = Number.isSafeInteger(position) ? await readEventAt(query, position) : null;
-  if (event === null) return failed({ code: 'no-such-event', position });
-  return replayed(await countOutcomes(replayEvents([event], { ingest, query })));
-}
-
-async function compare(id: string, context: ActionContext, isDryRun: boolean): Promise<Outcome> {
-  const result = await compareOrRepair(context, id, isDryRun);
-  const isDone = ['in-sync', isDryRun ? 'out-of-sync' : 'repaired'].includes(result.code);
-  return { isDone, result };
+async function replay(position: number, acting: Acting): Promise<Outcome> {
+  const { ingest, database } = acting;
+  const event = await readEventAt(database.query, position);
+  if (event === null) return failed({ code: 'replayed', outcomes: {} });
+  const { outcome } = await replayEvent(event, { ingest, query: database.query });
+  return {
+    isDone: !UNRESOLVED.includes(outcome),
+    result: { code: 'replayed', outcomes: { [outcome]: 1 } },
+  };
 }

@@ -1,12 +1,12 @@
-// The shape of what operators do and of its results, and how the audit stores them.
+// Keeps what operators do, and what became of it. All that changes something in an operator's name goes through `recorded`.
 
-import type { ApplicationId, Database, IssueCause, Query } from 'instep-engine/postgres';
+import { type ApplicationId, type IssueCause, onlyRow, type Query } from 'instep-engine/postgres';
 import type { Counts } from 'instep-engine/repair';
-import type { PlanInRow } from 'instep-engine/rule';
+import type { ActingOperator, PlanInRow } from 'instep-engine/rule';
 import { InstepError } from 'instep-engine/runtime';
 import type { ReplayOutcomes } from '../event-log/replay.ts';
 import type { NamedTeam } from '../teams/named-teams.ts';
-import type { Operator } from './context.ts';
+import type { OperateContext, Operator } from './context.ts';
 
 /** What an action has changed, or why it has changed nothing. */
 export type ActionResult =
@@ -15,22 +15,16 @@ export type ActionResult =
    * Nothing else was changed, except by an action that deletes or redacts events.
    */
   | { readonly code: 'begun' }
-  /**
-   * `former`: the customer that the team had. `outcomes`: those of the customer's parked events; `null`: the process
-   * ended before they were replayed, so maintenance does it.
-   */
+  /** What was asked for. */
+  | { readonly code: 'done' }
+  /** `former`: the customer that the team had. */
   | {
       readonly code: 'linked';
       readonly teamId: ApplicationId;
       readonly customerId: string;
       readonly former: string | null;
-      readonly outcomes: ReplayOutcomes | null;
     }
-  | {
-      readonly code: 'unlinked';
-      readonly teamId: ApplicationId;
-      readonly customerId: string;
-    }
+  | { readonly code: 'unlinked'; readonly teamId: ApplicationId; readonly customerId: string }
   /** No team has this id or name. */
   | { readonly code: 'no-such-team'; readonly text: string }
   /** Several have this name, or the text is a part of names. */
@@ -39,21 +33,14 @@ export type ActionResult =
       readonly text: string;
       readonly candidates: readonly Candidate[];
     }
-  /** The id of a customer at Stripe begins with `cus_`. */
-  | { readonly code: 'not-a-customer'; readonly text: string }
-  /** `customerId`: the one that it has. */
+  /** `customerId`: the one that it has; `null`: none. */
   | {
       readonly code: 'has-another-customer';
       readonly teamId: ApplicationId;
       readonly customerId: string | null;
     }
   /** The database refused it, for example because another team has the customer. */
-  | {
-      readonly code: 'link-refused';
-      readonly teamId: ApplicationId;
-      readonly customerId: string;
-    }
-  | { readonly code: 'not-linked'; readonly teamId: ApplicationId }
+  | { readonly code: 'link-refused'; readonly teamId: ApplicationId; readonly customerId: string }
   /** `null`: none. `former`: the plan that the team had. */
   | {
       readonly code: 'plan-set';
@@ -65,10 +52,7 @@ export type ActionResult =
   | { readonly code: 'subscription-decides'; readonly teamId: ApplicationId }
   /** No product has this name, and no team has had such a plan. `plans`: those that are known. */
   | { readonly code: 'unknown-plan'; readonly planName: string; readonly plans: readonly string[] }
-  /** The table of teams has no column for a plan's name. */
-  | { readonly code: 'no-plan-column'; readonly teamId: ApplicationId }
   | { readonly code: 'replayed'; readonly outcomes: ReplayOutcomes }
-  | { readonly code: 'no-such-event'; readonly position: number }
   | { readonly code: 'in-sync' }
   /** `refusedBy`: the constraint that refuses the repair; `null`: unknown, or nothing is refused. */
   | ({ readonly code: 'out-of-sync'; readonly refusedBy: string | null } & ComparedPlans)
@@ -79,23 +63,19 @@ export type ActionResult =
   | { readonly code: 'dismissed'; readonly untilMs?: number }
   | { readonly code: 'restored' }
   | ({ readonly code: 'reconciled' } & Counts)
-  /** `kept`: rows that the application wrote; `failed`: customers whose teams could not be rebuilt. */
-  | ({ readonly code: 'rebuilt' } & Readonly<Record<'repaired' | 'kept' | 'failed', number>>)
-  | { readonly code: 'redacted'; readonly events: number }
+  | ({ readonly code: 'rebuilt' } & RebuildCounts)
   /** The team has what Stripe has. */
   | { readonly code: 'synced'; readonly teamId: ApplicationId }
-  /** A consumer of changes gets the change again. */
-  | { readonly code: 'change-replayed'; readonly changeId: number }
-  /** `position`: the last change that the consumer had acknowledged. */
-  | { readonly code: 'consumer-removed'; readonly position: number }
-  /** The action is none for this kind of subject, or lacks its text. */
+  | { readonly code: 'redacted'; readonly events: number }
+  /** There is no such action for this subject. */
   | { readonly code: 'does-not-apply' }
   | { readonly code: 'failed'; readonly error: string };
 
+/** `kept`: rows that the application wrote; `failed`: customers whose teams could not be rebuilt. */
+export type RebuildCounts = Readonly<Record<'repaired' | 'kept' | 'failed', number>>;
+
 /** A team that an entered text can mean. */
-export type Candidate = Pick<NamedTeam, 'id' | 'name'> & {
-  readonly planName: string | null;
-};
+export type Candidate = Pick<NamedTeam, 'id' | 'name'> & { readonly planName: string | null };
 
 /** What a team had and should have had. */
 export type ComparedPlans = {
@@ -104,56 +84,112 @@ export type ComparedPlans = {
   readonly cause: IssueCause;
 };
 
-/** What an operator can do about a team, a customer or an event. */
-export const ACTIONS = [
-  /** Gives a team a customer, and the plan that the customer's events yield. */
-  'link',
-  /** Takes a team's customer away, and with it the plan. Linking it again undoes this. */
-  'unlink',
-  /** Processes an event again, or a customer's parked events. What was decided does not change. */
-  'replay',
-  /** Compares a team with Stripe, and asks for the order of its customer's events where that is ambiguous. */
-  'compare',
-  /** Compares a team with Stripe and repairs it. */
-  'repair',
-  /** Hides an issue until it changes. */
-  'dismiss',
-  'restore',
-  /** Gives a team a plan without a subscription, or takes one away that was given. */
-  'set-plan',
-] as const;
-export type Action = (typeof ACTIONS)[number];
+/** What became of an action. */
+export type Outcome<Result extends ActionResult = ActionResult> = {
+  readonly isDone: boolean;
+  readonly result: Result;
+  readonly error?: undefined;
+};
 
-/** An operator's action on a team, a customer or an event, and its result. */
-export type OperatorAction = {
+export const done = <Result extends ActionResult>(result: Result) => ({ isDone: true, result });
+export const failed = <Result extends ActionResult>(result: Result) => ({ isDone: false, result });
+
+/** An error ended it. */
+export type Failure = {
+  readonly isDone: false;
+  readonly result: Extract<ActionResult, { readonly code: 'failed' }>;
+  readonly error: InstepError;
+};
+
+/** What an action works with: what it changes of plans has its id. */
+export type Acting = OperateContext & {
+  readonly operator: ActingOperator;
+  /** Does the action, or its first part, in a transaction that stores the result too: without a result, nothing was done. */
+  readonly inTransaction: <Done extends Outcome>(
+    work: (query: Query) => Promise<Done>,
+  ) => Promise<Done>;
+};
+
+/** What is stored of an action before it begins. */
+type Begun = {
+  readonly operator: Operator;
+  readonly action: string;
   /** Such as `team:1`, `customer:cus_1`, `event:1` or `consumer:mailer`; `teams:all` or `events:all`. */
   readonly subject: string;
-  readonly action:
-    | Action
-    | 'reconcile'
-    | 'complete-checkout'
-    | 'sync'
-    | 'rebuild'
-    | 'redact'
-    | 'replay-change'
-    | 'remove-consumer';
-  readonly isDone: boolean;
-  readonly result: ActionResult;
+  /** When a dismissal ends; `null`: when the issue changes. */
+  readonly until?: Date | null;
+  /** The same for all actions of one call. */
+  readonly callId?: string;
 };
 
-/** What the actions of one call of `perform` have in common, such as those that a page's form asks for. */
-export type Call = {
-  readonly callId: string;
-  readonly operator: Operator;
-  readonly note?: string | null;
-  /** When dismissals end; `null`: when the issue changes. */
-  readonly until?: Date | null;
-};
+/**
+ * Acts in an operator's name, and records it: before anything is changed, so that it leaves a trace even if its process is
+ * killed, and with its result.
+ *
+ * @throws the errors of the database if the audit can't be written, and any error that is none of ours
+ */
+export async function recorded<Result extends ActionResult>(
+  context: OperateContext,
+  begun: Begun,
+  act: (acting: Acting) => Promise<Outcome<Result>>,
+): Promise<Outcome<Result> | Failure> {
+  const { database } = context;
+  const actionId = await begin(database.query, { callId: context.nonce(), ...begun });
+  const operator = { name: begun.operator.name, actionId };
+  let stored: Outcome | undefined;
+  const acting: Acting = {
+    ...context,
+    operator,
+    ingest: (events) => context.ingest(events.map((event) => ({ ...event, operator }))),
+    settle: (customerId) => context.settle(customerId, operator),
+    async inTransaction(work) {
+      const outcome = await database.transaction(async (query) => {
+        const outcome = await work(query);
+        await storeResult(query, actionId, outcome);
+        return outcome;
+      });
+      stored = outcome;
+      return outcome;
+    },
+  };
+  const outcome = await act(acting).catch((error: unknown): Failure => {
+    if (!(error instanceof InstepError)) throw error;
+    return { isDone: false, result: { code: 'failed', error: error.code }, error };
+  });
+  // What a first part has done stays recorded if a later one fails.
+  const isStored = outcome === stored || (outcome.error !== undefined && stored !== undefined);
+  if (!isStored) await storeResult(database.query, actionId, outcome);
+  return outcome;
+}
+
+/** The same for an action that nobody counts. @throws what ended it, too */
+export async function recordedResult<Result extends ActionResult>(
+  ...action: Parameters<typeof recorded<Result>>
+): Promise<Result> {
+  const outcome = await recorded(...action);
+  if (outcome.error !== undefined) throw outcome.error;
+  return outcome.result;
+}
+
+/** The same for what one transaction does. */
+export async function recordedStep(
+  context: OperateContext,
+  begun: Begun,
+  step: (query: Query) => Promise<unknown>,
+): Promise<void> {
+  await recordedResult(context, begun, ({ inTransaction }) =>
+    inTransaction(async (query) => {
+      await step(query);
+      return done({ code: 'done' } as const);
+    }),
+  );
+}
 
 /** Longer than any id. */
 const MAX_SUBJECT_LENGTH = 300;
 
-const BEGIN_ACTIONS = `
+/** Also deletes what is older than a year. */
+const BEGIN_ACTION = `
       with forgotten as (
         delete from instep.operator_actions
          where acted_at < now() - interval '1 year'
@@ -161,47 +197,31 @@ const BEGIN_ACTIONS = `
       )
       insert into instep.operator_actions
              (form_id, operator, operator_how, note, subject, action, is_done, outcome, dismissed_until, acted_at)
-      select $1, $2, $3, $4, left(subject, ${MAX_SUBJECT_LENGTH}), action, false, '{"code": "begun"}',
-             case when action = 'dismiss' then $5::timestamptz end, clock_timestamp()
-        from unnest($6::text[], $7::text[]) with ordinality as given (subject, action, number)
-       order by number
+      values ($1, $2, $3, $4, left($5, ${MAX_SUBJECT_LENGTH}), $6, false, '{"code": "begun"}', $7, clock_timestamp())
       returning id`;
 
-/**
- * Records that actions begin, before anything is changed, so that none leaves no trace even if its process is killed.
- * Returns their ids, in the same order. Deletes those older than a year.
- */
-export async function beginActions(
+async function begin(
   query: Query,
-  { callId, operator, note, until }: Call,
-  actions: readonly Pick<OperatorAction, 'action' | 'subject'>[],
-): Promise<number[]> {
-  // Such as a dry run's.
-  if (actions.length === 0) return [];
-  const reason = note ?? operator.reason ?? null;
-  const rows = await query<{ id: number }>({
-    name: 'begin_actions',
-    text: BEGIN_ACTIONS,
+  { callId, operator: { name, how, reason }, subject, action, until }: Begun,
+): Promise<number> {
+  const { id } = await onlyRow<{ id: number }>(query, {
+    name: 'begin_action',
+    text: BEGIN_ACTION,
     values: [
-      ...[callId, operator.name, operator.how, reason === null ? null : storable(reason)],
-      isValid(until) ? until : null,
-      actions.map(({ subject }) => storable(subject)),
-      actions.map(({ action }) => action),
+      ...[callId, name, how, reason ? storable(reason) : null, storable(subject), action],
+      Number.isFinite(until?.getTime()) ? until : null,
     ],
   });
-  return rows.map(({ id }) => id);
+  return id;
 }
 
-const isValid = (time?: Date | null) => Number.isFinite(time?.getTime());
-
-/** Records the result of an action. What was done stays recorded if a later part of the action fails. */
-export async function recordResult(
+async function storeResult(
   query: Query,
   actionId: number,
-  { isDone, result }: Outcome,
+  { isDone, result }: Outcome | Failure,
 ): Promise<void> {
   await query({
-    name: 'record_result',
+    name: 'store_result',
     text: `
       update instep.operator_actions
          set is_done              = $2,
@@ -209,8 +229,7 @@ export async function recordResult(
              linked_team_id       = $4,
              unlinked_customer_id = $5,
              acted_at             = clock_timestamp()
-       where id = $1
-         and (outcome ->> 'code' = 'begun' or $3::jsonb ->> 'code' <> 'failed')`,
+       where id = $1`,
     values: [
       ...[actionId, isDone],
       JSON.stringify(result, (_, value) => (typeof value === 'string' ? storable(value) : value)),
@@ -225,44 +244,5 @@ function unlinkedCustomer(result: ActionResult): string | null {
   return result.code === 'linked' && result.former !== result.customerId ? result.former : null;
 }
 
-/** What became of an action. */
-export type Outcome = Pick<OperatorAction, 'isDone' | 'result'> & {
-  /** What ended it, if its result is `failed`. */
-  readonly error?: InstepError;
-};
-
-export const done = (result: ActionResult): Outcome => ({ isDone: true, result });
-export const failed = (result: ActionResult): Outcome => ({ isDone: false, result });
-
-/** Does an action, or its first part, in a transaction that stores the result too: without a result, nothing was done. */
-export type InTransaction = (work: (query: Query) => Promise<Outcome>) => Promise<Outcome>;
-
-/** Performs an action, and stores its result with `record`, also if it fails. */
-export async function concluded(
-  database: Database,
-  record: (query: Query, outcome: Outcome) => Promise<void>,
-  act: (inTransaction: InTransaction) => Promise<Outcome>,
-): Promise<Outcome> {
-  let stored: Outcome | undefined;
-  const inTransaction: InTransaction = async (work) => {
-    stored = await database.transaction(async (query) => {
-      const outcome = await work(query);
-      await record(query, outcome);
-      return outcome;
-    });
-    return stored;
-  };
-  const outcome = await act(inTransaction).catch((error: unknown): Outcome => {
-    if (!(error instanceof InstepError)) throw error;
-    return { isDone: false, result: { code: 'failed', error: error.code }, error };
-  });
-  if (outcome !== stored) await record(database.query, outcome);
-  return outcome;
-}
-
 /** The text without what PostgreSQL can't store: an action that is done must not be left out of the audit. */
 const storable = (text: string) => text.toWellFormed().replaceAll('\0', '');
-
-const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
-
-export const isCallId = (text: string) => UUID.test(text);

@@ -1,7 +1,7 @@
 // What the operators' functions work with, who calls them, and how people log in to the console.
 
 import type { Ingest, Settle } from 'instep-engine/log';
-import type { ApplicationId, Database, Query } from 'instep-engine/postgres';
+import type { Database, Query } from 'instep-engine/postgres';
 import type { PlanSelection } from 'instep-engine/rule';
 import type { Logger } from 'instep-engine/runtime';
 import type { Mode, NameOf, StripeApi } from 'instep-engine/stripe';
@@ -46,33 +46,9 @@ export type OperateContext = {
 
 /** What the features of `instep` do for operators: this package knows none of their tables. */
 export type OtherFeatures = {
-  completeCheckout(
-    context: OperateContext,
-    sessionId: string,
-    request: CompleteCheckoutRequest,
-  ): Promise<{ readonly teamId: ApplicationId }>;
-  syncCustomer(
-    context: OperateContext,
-    customerId: string,
-  ): Promise<{ readonly teamId: ApplicationId }>;
-  /** Returns how far the consumer of changes was. */
-  removeConsumer(query: Query, consumer: string): Promise<number>;
-  replayChange(query: Query, consumer: string, changeId: number): Promise<void>;
   readConsumers(query: Query): Promise<readonly ConsumerProgress[]>;
   /** The policy for access of an instance that differs from the stored one; `null`: none does. */
   readOtherPolicy(query: Query): Promise<string | null>;
-};
-
-/** The parts of a Checkout Session that can name its team. */
-export type CheckoutOf = {
-  readonly clientReferenceId: string | null;
-  readonly customerId: string;
-  readonly metadata: Readonly<Record<string, string>>;
-};
-
-export type CompleteCheckoutRequest = {
-  /** The team that paid, or a function that finds it. Never an id from the browser alone. */
-  readonly teamId: ApplicationId | ((checkout: CheckoutOf) => Promise<ApplicationId>);
 };
 
 /** Which page of a list to read. */
@@ -108,7 +84,7 @@ export type Check = {
 export type Operator = {
   readonly name: string;
   readonly how: OperatorAccess;
-  /** Why, for the audit of actions that have no note of their own. */
+  /** Why, for the audit. */
   readonly reason?: string;
 };
 

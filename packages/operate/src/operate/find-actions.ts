@@ -4,7 +4,6 @@ import {
   type ApplicationId,
   type ApplicationTables,
   idFrom,
-  type NamedStatement,
   PLAN_CHANGE_COLUMNS,
   type Query,
   rowsOf,
@@ -13,7 +12,7 @@ import type { Plan } from 'instep-engine/rule';
 import { type PageEnds, type PageStart, readPage } from '../runtime/pages.ts';
 import { parseSubject } from '../teams/subject.ts';
 import type { ActionRequest } from './actions.ts';
-import { isCallId, type OperatorAction } from './audit.ts';
+import type { ActionResult } from './audit.ts';
 import type { OperateContext, OperatorAccess, Search } from './context.ts';
 
 /** A change of a team's plan by an action; `null`: the team had or has no plan. */
@@ -25,8 +24,14 @@ export type ActionChange = {
 };
 
 /** An action in the audit. */
-export type RecordedAction = OperatorAction & {
+export type RecordedAction = {
   readonly id: number;
+  /** Such as `team:1`, `customer:cus_1`, `event:1` or `consumer:mailer`; `teams:all` or `events:all`. */
+  readonly subject: string;
+  /** One of `ACTIONS`, or for example `reconcile`, `sync` or `redact`. */
+  readonly action: string;
+  readonly isDone: boolean;
+  readonly result: ActionResult;
   /** The same for all actions of one call of `perform`. */
   readonly callId: string;
   readonly note: string | null;
@@ -45,11 +50,6 @@ export type RecordedAction = OperatorAction & {
 };
 
 type Stored = Omit<RecordedAction, 'reverse'>;
-
-async function readRecorded(query: Query, statement: NamedStatement): Promise<RecordedAction[]> {
-  const stored = await query<Stored>(statement);
-  return stored.map((action) => ({ ...action, reverse: reverseOf(action) }));
-}
 
 function reverseOf({ subject: text, result }: Stored): ActionRequest | null {
   const subject = parseSubject(text);
@@ -77,8 +77,8 @@ function reverseOf({ subject: text, result }: Stored): ActionRequest | null {
 /** A rebuild can make as many as there are teams. */
 const MAX_CHANGES = 100;
 
-/** SQL that selects recorded actions. Conditions on `acted`, the stored rows, follow it. */
-const SELECT_ACTIONS = (tables: ApplicationTables) => `
+/** All that match what is given: before or after an action, by an operator, of a call, these. The nearest come first. */
+const READ_ACTIONS = (tables: ApplicationTables) => `
       select acted.id, form_id as "callId", subject, action, is_done as "isDone", note, operator, operator_how as how,
              acted.outcome as result,
              (
@@ -99,44 +99,49 @@ const SELECT_ACTIONS = (tables: ApplicationTables) => `
              ) as changes,
              (extract(epoch from acted_at) * 1000000)::bigint as "actedAtMicroseconds",
              teams.name as "teamName", event_id as "eventId"
-        from instep.operator_actions as acted
+        from (
+               select *
+                 from instep.operator_actions
+                where ($2::bigint is null or id < $2)
+                  and ($3::bigint is null or id > $3)
+                  and ($4::text is null or operator = $4)
+                  and ($5::uuid is null or form_id = $5)
+                  and ($6::bigint[] is null or id = any ($6))
+                order by case when $3 is null then -id else id end
+                limit $1
+             ) as acted
         left join ${tables.teams.rows} as teams
           on starts_with(subject, 'team:')
          and teams.id = ${idFrom(tables.teams.idType, "substr(subject, length('team:') + 1)")}
         left join instep.events
           on starts_with(subject, 'event:')
-         and position = ${idFrom('bigint', "substr(subject, length('event:') + 1)")}`;
+         and position = ${idFrom('bigint', "substr(subject, length('event:') + 1)")}
+       order by case when $3 is null then -acted.id else acted.id end`;
 
-/** The newest first. */
-const READ_ACTIONS = (tables: ApplicationTables) => `
-      ${SELECT_ACTIONS(tables)}
-       where ($1::bigint is null or acted.id < $1)
-         and ($3::text is null or operator = $3)
-         and ($4::uuid is null or form_id = $4)
-       order by acted.id desc
-       limit $2`;
+type Wanted = ActionFilter & {
+  readonly before?: number | null;
+  readonly after?: number | null;
+  readonly ids?: readonly number[];
+  readonly limit: number;
+};
 
-/** Back from an action to the newer ones. */
-const READ_NEWER_ACTIONS = (tables: ApplicationTables) => `
-      ${SELECT_ACTIONS(tables)}
-       where acted.id > $1
-         and ($3::text is null or operator = $3)
-         and ($4::uuid is null or form_id = $4)
-       order by acted.id
-       limit $2`;
+async function readActions(query: Query, wanted: Wanted): Promise<RecordedAction[]> {
+  const { limit, before, after, operator, callId, ids } = wanted;
+  if (callId !== undefined && !UUID.test(callId)) return [];
+  const values = [limit, before, after, operator, callId, ids].map((value) => value ?? null);
+  const stored = await query<Stored>({ name: 'read_actions', text: READ_ACTIONS, values });
+  return stored.map((action) => ({ ...action, reverse: reverseOf(action) }));
+}
 
-const READ_ACTIONS_WITH_IDS = (tables: ApplicationTables) => `
-      ${SELECT_ACTIONS(tables)}
-       where acted.id = any ($1::bigint[])`;
+const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
 
 /** These actions, by their ids. */
 export async function readActionsWithIds(
   query: Query,
   ids: readonly number[],
 ): Promise<ReadonlyMap<number, RecordedAction>> {
-  if (ids.length === 0) return new Map();
-  const statement = { name: 'read_actions_with_ids', text: READ_ACTIONS_WITH_IDS, values: [ids] };
-  return new Map((await readRecorded(query, statement)).map((action) => [action.id, action]));
+  const found = ids.length === 0 ? [] : await readActions(query, { ids, limit: ids.length });
+  return new Map(found.map((action) => [action.id, action]));
 }
 
 /** Which actions to find: all that match every given member. */
@@ -166,30 +171,24 @@ const READ_AT_ONCE = 500;
  */
 export function findActions(
   { database: { query }, clockMs }: OperateContext,
-  { callId, operator }: ActionFilter = {},
+  filter: ActionFilter = {},
 ): Search<RecordedAction, PageOfActions, PageStart<number>> {
-  const isNone = callId !== undefined && !isCallId(callId);
-  const filter = [operator ?? null, callId ?? null];
-  async function read(from: number | null, isBackwards: boolean, limit: number) {
-    const statement =
-      isBackwards && from !== null
-        ? { name: 'read_newer_actions', text: READ_NEWER_ACTIONS }
-        : { name: 'read_actions', text: READ_ACTIONS };
-    const values = [from, limit, ...filter];
-    return isNone ? [] : await readRecorded(query, { ...statement, values });
-  }
   return {
     async page({ start = null, limit = 50 } = {}) {
       const { found: actions, ...ends } = await readPage<RecordedAction, number>({
         ...{ start, limit, clockMs },
         keyOf: ({ id }) => id,
-        read: async (...part) => ({ found: await read(...part), examinedTo: null }),
+        async read(from, isBackwards, limit) {
+          const beyond = isBackwards ? { after: from } : { before: from };
+          const found = await readActions(query, { ...filter, ...beyond, limit });
+          return { found, examinedTo: null };
+        },
       });
       return { actions, ...ends };
     },
     all: () =>
-      rowsOf<RecordedAction, number>(async (after) => {
-        const found = await read(after, false, READ_AT_ONCE);
+      rowsOf<RecordedAction, number>(async (before) => {
+        const found = await readActions(query, { ...filter, before, limit: READ_AT_ONCE });
         const last = found.length < READ_AT_ONCE ? undefined : found.at(-1);
         return { found, examinedTo: last?.id ?? null };
       }),

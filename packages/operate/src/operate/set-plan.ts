@@ -4,11 +4,12 @@ import {
   type ApplicationId,
   deleteIssuesAboutPlan,
   lockTeam,
+  readProductNames as readNames,
   readStates,
   writePlan,
 } from 'instep-engine/postgres';
-import { type ActingOperator, hasPlan, NO_PLAN, partOf, planWriterOf } from 'instep-engine/rule';
-import { done, failed, type InTransaction, type Outcome } from './audit.ts';
+import { hasPlan, NO_PLAN, partOf, planWriterOf } from 'instep-engine/rule';
+import { type Acting, done, failed, type Outcome } from './audit.ts';
 import type { OperateContext } from './context.ts';
 
 /**
@@ -43,15 +44,24 @@ export async function readPlanNames({
   return rows.map(({ name }) => name);
 }
 
+/**
+ * The names of those of the products that have one, for lists that have only their ids.
+ *
+ * @example
+ * ```ts
+ * const names = await readProductNames(context, ['prod_123']);
+ * console.log(names.get('prod_123')); // undefined
+ * ```
+ */
+export const readProductNames = async (
+  { database: { query } }: Pick<OperateContext, 'database'>,
+  productIds: readonly string[],
+): Promise<ReadonlyMap<string, string>> => await readNames(query, productIds);
+
 type Wanted = {
   /** `null`: none. */
   readonly planName: string | null;
   readonly isNewName?: boolean;
-};
-
-type Setting = Pick<OperateContext, 'database'> & {
-  readonly operator: ActingOperator;
-  readonly inTransaction: InTransaction;
 };
 
 /**
@@ -61,17 +71,18 @@ type Setting = Pick<OperateContext, 'database'> & {
 export async function setPlan(
   teamId: ApplicationId,
   { planName, isNewName = false }: Wanted,
-  { database, inTransaction, operator }: Setting,
+  { database, inTransaction, operator }: Acting,
 ): Promise<Outcome> {
   if (planName !== null && !isNewName) {
     const plans = await readPlanNames({ database });
     if (!plans.includes(planName)) return failed({ code: 'unknown-plan', planName, plans });
   }
-  return await inTransaction(async (query) => {
+  return await inTransaction<Outcome>(async (query) => {
     const team = await lockTeam(query, teamId, 'no key update');
     if (team === null) return failed({ code: 'no-such-team', text: String(teamId) });
     const { id, customerId, plan } = team;
-    if (plan.planName === undefined) return failed({ code: 'no-plan-column', teamId: id });
+    // The table has no column for it.
+    if (plan.planName === undefined) return failed({ code: 'does-not-apply' });
     const states = await readStates(query, customerId === null ? [] : [customerId]);
     const given = { ...NO_PLAN, planName, subscriptionStatus: 'active' };
     const shouldBe = partOf(planName === null ? NO_PLAN : given, plan);

@@ -1,0 +1,204 @@
+// What operators do about all teams or a customer's whole log, from a terminal or a back office. Dry runs are not in the audit.
+
+import type { EventRow } from 'instep-engine/log';
+import type { ApplicationId } from 'instep-engine/postgres';
+import {
+  type Counts,
+  type Difference,
+  limitRate,
+  type Progress,
+  pseudonymsWith,
+  type RebuildFailure,
+  type ReconciliationIssue,
+  readLeasedJob,
+  readProgress,
+  rebuild,
+  reconcile,
+  reconcileCustomer,
+  redactEvents,
+} from 'instep-engine/repair';
+import { type Replayed, type ReplayOutcomes, replayEvents } from '../event-log/replay.ts';
+import { done, type RebuildCounts, recordedResult } from './audit.ts';
+import type { OperateContext, Operator } from './context.ts';
+
+export type ReconcileRequest = {
+  /** Only the teams of this customer; all by default. */
+  readonly customerId?: string | undefined;
+  /** Reports drift without repairing it. */
+  readonly isDryRun?: boolean;
+  /** Whether to continue a reconciliation of all teams that was interrupted within the last 24 hours; not by default. */
+  readonly canResume?: boolean;
+  readonly onIssue?: (issue: ReconciliationIssue) => void;
+  readonly signal?: AbortSignal;
+};
+
+/**
+ * Compares all teams with Stripe, or those of one customer, and repairs them. It can take hours; only one runs at a time.
+ *
+ * @throws InstepError: `RECONCILIATION_RUNNING`, `RECONCILIATION_FAILED` or `STRIPE_KEY_FORBIDDEN`
+ * @example
+ * ```ts
+ * export const compare = () => reconcileTeams(context, operator, { isDryRun: true });
+ * ```
+ */
+export async function reconcileTeams(
+  context: OperateContext,
+  operator: Operator,
+  request: ReconcileRequest = {},
+): Promise<Counts> {
+  const { customerId, isDryRun = false, onIssue = () => undefined, canResume = false } = request;
+  const { signal = new AbortController().signal } = request;
+  const compare = async (services: OperateContext) => {
+    const options = { ...services, api: limitRate(services.api), isDryRun, onIssue, canResume };
+    if (customerId === undefined) return await reconcile(options, signal);
+    return await reconcileCustomer(customerId, options, signal);
+  };
+  if (isDryRun) return await compare(context);
+  const subject = customerId === undefined ? 'teams:all' : `customer:${customerId}`;
+  const about = { operator, action: 'reconcile', subject };
+  const { code: _, ...counts } = await recordedResult(context, about, async (acting) => {
+    const counts = await compare(acting);
+    return {
+      isDone: counts.drifts === counts.repaired,
+      result: { code: 'reconciled', ...counts } as const,
+    };
+  });
+  return counts;
+}
+
+/** The last reconciliation of all teams, in whichever process it runs. */
+export type Reconciliation = {
+  readonly isRunning: boolean;
+  /** `null`: there was none. */
+  readonly progress: Progress | null;
+  /** In milliseconds since 1970; `null` until it has ended. */
+  readonly endedAtMs: number | null;
+};
+
+/**
+ * How far the last reconciliation of all teams is.
+ *
+ * @example
+ * ```ts
+ * const { isRunning, progress } = await readReconciliation(context);
+ * console.log(isRunning, progress?.counts.drifts); // false undefined
+ * ```
+ */
+export async function readReconciliation({
+  database: { query },
+}: OperateContext): Promise<Reconciliation> {
+  const job = await readLeasedJob(query, 'reconcile');
+  return {
+    isRunning: job?.isHeld === true,
+    progress: readProgress(job?.progress),
+    endedAtMs: job?.endedAtMs ?? null,
+  };
+}
+
+export type RebuildRequest = {
+  /** Only this team; all by default. */
+  readonly teamId?: ApplicationId | undefined;
+  /** Reports the differences without repairing them. */
+  readonly isDryRun?: boolean;
+  readonly onDifference?: (difference: Difference) => void;
+  /** Is called for a customer whose teams can't be rebuilt now, and the others go on; otherwise it throws. */
+  readonly onFailure?: (failure: RebuildFailure) => void;
+};
+
+/**
+ * Folds the whole event log again, and repairs every team that differs from the result.
+ *
+ * @example
+ * ```ts
+ * const { repaired, kept } = await rebuildTeams(context, operator, { isDryRun: true });
+ * console.log(repaired, kept); // 0 0
+ * ```
+ */
+export async function rebuildTeams(
+  context: OperateContext,
+  operator: Operator,
+  { teamId, isDryRun = false, onDifference, onFailure }: RebuildRequest = {},
+): Promise<RebuildCounts> {
+  const counts = { repaired: 0, kept: 0, failed: 0 };
+  const failing = onFailure && {
+    onFailure(failure: RebuildFailure) {
+      counts.failed += 1;
+      onFailure(failure);
+    },
+  };
+  const compare = async (
+    services: Pick<OperateContext, 'database' | 'planSelection' | 'settle'>,
+  ) => {
+    const options = { ...services, teamId, isDryRun, ...failing };
+    for await (const difference of rebuild(services.database, options)) {
+      counts[difference.isKept ? 'kept' : 'repaired'] += 1;
+      onDifference?.(difference);
+    }
+  };
+  if (isDryRun) await compare(context);
+  else {
+    const subject = teamId === undefined ? 'teams:all' : `team:${teamId}`;
+    await recordedResult(context, { operator, action: 'rebuild', subject }, async (acting) => {
+      await compare(acting);
+      return { isDone: counts.failed === 0, result: { code: 'rebuilt', ...counts } as const };
+    });
+  }
+  return counts;
+}
+
+/**
+ * Processes logged events again. What was decided does not change.
+ *
+ * @example
+ * ```ts
+ * const unreadable = findEvents(context, { outcome: 'unreadable' }).all();
+ * console.log(await replayLog(context, operator, unreadable)); // {}
+ * ```
+ */
+export async function replayLog(
+  context: OperateContext,
+  operator: Operator,
+  events: AsyncIterable<EventRow> | readonly EventRow[],
+  onReplayed?: (replayed: Replayed) => unknown,
+): Promise<ReplayOutcomes> {
+  const [only] = 'length' in events && events.length === 1 ? events : [];
+  const subject = only === undefined ? 'events:all' : `event:${only.position}`;
+  const about = { operator, action: 'replay', subject };
+  const { outcomes } = await recordedResult(context, about, async ({ ingest, database }) => {
+    const outcomes: Partial<Record<Replayed['outcome'], number>> = {};
+    for await (const replayed of replayEvents(events, { ingest, query: database.query })) {
+      outcomes[replayed.outcome] = (outcomes[replayed.outcome] ?? 0) + 1;
+      await onReplayed?.(replayed);
+    }
+    return {
+      isDone: outcomes.failed === undefined,
+      result: { code: 'replayed', outcomes } as const,
+    };
+  });
+  return outcomes;
+}
+
+/**
+ * Replaces personal data in a customer's logged events with pseudonyms that nobody can resolve. Returns the number of events.
+ *
+ * @example
+ * ```ts
+ * console.log(await redactCustomer(context, operator, 'cus_123')); // 0
+ * ```
+ */
+export async function redactCustomer(
+  context: OperateContext,
+  operator: Operator,
+  customerId: string,
+): Promise<number> {
+  // The key is discarded afterward.
+  const pseudonymOf = pseudonymsWith(context.nonce());
+  const about = { operator, action: 'redact', subject: `customer:${customerId}` };
+  const { events } = await recordedResult(context, about, ({ inTransaction }) =>
+    inTransaction(async (query) => {
+      const events = await redactEvents(query, customerId, pseudonymOf);
+      return done({ code: 'redacted', events } as const);
+    }),
+  );
+  return events;
+}
