@@ -16,7 +16,6 @@ export {
   readPositionSince,
   type SortOrder,
 } from './event-rows.ts';
-export { linkWhenFree } from './link.ts';
 export {
   type IngestResult,
   LOGGED_OUTCOMES,

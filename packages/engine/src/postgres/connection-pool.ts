@@ -6,26 +6,16 @@ import { DeadlineExceeded, withDeadline } from '../runtime/deadline.ts';
 import { pause } from '../runtime/retry.ts';
 import { outsideSpans } from '../runtime/tracing.ts';
 import type { DatabasePool, PoolUse, ServerConnection } from './database-pool.ts';
-import { DatabaseUnavailable, DatabaseUnusable, databaseError, sqlState } from './errors.ts';
+import { DatabaseUnavailable, DatabaseUnusable, databaseError } from './errors.ts';
 import { type Settings, setStatements } from './session-settings.ts';
 
-/** Timeouts that the server itself applies to a session. */
-export type ServerTimeouts = {
-  readonly statement_timeout: number;
-  readonly lock_timeout: number;
-  readonly idle_in_transaction_session_timeout: number;
-};
-
 type ConnectionPoolOptions = {
-  /**
-   * The server, or the app's own pool. The app controls its size and the settings of its sessions, so each
-   * transaction sets our timeouts for itself.
-   */
+  /** The server, or the app's own pool, whose size and settings are the app's. */
   connection: ServerConnection | DatabasePool;
+  maxConnections: number;
   /** Whether a server that accepts no writes, such as a standby, is refused. */
   needsWrites: boolean;
-  pool: pg.PoolConfig;
-  timeouts: ServerTimeouts;
+  /** Of each session that no other client uses. */
   settings: Settings;
   onConnectionError: (error: Error) => void;
 };
@@ -40,7 +30,6 @@ const END_TIMEOUT_MS = 1_000;
 type CheckedConnection = {
   /** The number of failures before it was opened: after another one, it is not trusted any more. */
   readonly failuresBefore: number;
-  /** Whether no other client uses its session, so that it has our timeouts and settings. */
   readonly ownsSession: boolean;
 };
 
@@ -61,23 +50,20 @@ export class ConnectionPool {
 
   /** @throws the errors of `errors.ts` */
   async connect(): Promise<pg.PoolClient> {
-    for (;;) {
-      const { statement_timeout: requested } = this.#pool.options;
-      try {
+    try {
+      for (;;) {
         // A new connection outlives the work that it is opened for, so it is not part of its span.
         const client = await outsideSpans(() => this.#take());
         if (!this.#checked.has(client)) await this.#check(client);
         if (this.#isTrusted(client)) return client;
         client.release(true);
-      } catch (error) {
-        const isRefused = sqlState(error) === UNSUPPORTED_STARTUP_PARAMETER;
-        if (!isRefused || requested === false || this.#isOfApp) throw databaseError(error);
-        Object.assign(this.#pool.options, WITHOUT_TIMEOUTS);
       }
+    } catch (error) {
+      throw databaseError(error);
     }
   }
 
-  /** Whether no other client uses the session of this connection, so that it has our timeouts and settings. */
+  /** Whether no other client uses the session of this connection, so that it has our settings. */
   ownsSession(client: pg.PoolClient): boolean {
     return this.#checked.get(client)?.ownsSession ?? false;
   }
@@ -114,7 +100,7 @@ export class ConnectionPool {
    * for the connection gives up first, the pool loses the connection.
    */
   async #check(client: pg.PoolClient): Promise<void> {
-    const { timeouts, settings, needsWrites, onConnectionError } = this.#options;
+    const { settings, needsWrites, onConnectionError } = this.#options;
     if (isNative(client)) {
       client.release(true);
       throw new DatabaseUnusable(`the option \`pool\` uses pg-native, ${PASS_A_POOL}`);
@@ -124,10 +110,13 @@ export class ConnectionPool {
     const failuresBefore = this.#failures;
     this.#checked.set(client, { failuresBefore, ownsSession: false });
     try {
-      const { isWritable, hasTimeouts } = await readSession(client, timeouts);
-      if (needsWrites && !isWritable)
+      const [server] = await ask<{ isWritable: boolean; processId: number }>(client, READ_SERVER);
+      if (needsWrites && server?.isWritable !== true) {
         throw new DatabaseUnavailable('the server is read-only (a standby?)');
-      if (!hasTimeouts || this.#isOfApp) return;
+      }
+      // A pooler, whose clients share sessions, has given the client a key of its own.
+      const isPooled = server?.processId !== backendKeyOf(client)?.processId;
+      if (isPooled || this.#isOfApp) return;
       await ask(client, setStatements('set', settings));
       this.#checked.set(client, { failuresBefore, ownsSession: true });
     } catch (error) {
@@ -149,12 +138,15 @@ export class ConnectionPool {
 
 function openPool(
   server: ServerConnection,
-  { pool: options, timeouts, onConnectionError }: ConnectionPoolOptions,
+  { maxConnections, onConnectionError }: ConnectionPoolOptions,
 ): pg.Pool {
   const pool = new pg.Pool({
-    ...options,
     ...server,
-    ...timeouts,
+    max: maxConnections,
+    application_name: 'instep',
+    keepAlive: true,
+    // An idle connection must not keep alive a process that has nothing else to do.
+    allowExitOnIdle: true,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
   });
   pool.on('error', ignore);
@@ -173,21 +165,9 @@ async function ask<Row extends pg.QueryResultRow>(
   return (await client.query<Row>(statement)).rows;
 }
 
-type Session = { isWritable: boolean; hasTimeouts: boolean };
-
-/** Whether the server accepts writes, and whether it has the timeouts: a pooler can drop them without an error. */
-async function readSession(client: pg.PoolClient, timeouts: ServerTimeouts): Promise<Session> {
-  const areSet = Object.entries(timeouts).map(
-    ([name, timeoutMs]) => `current_setting('${name}')::interval = interval '${timeoutMs} ms'`,
-  );
-  const [session] = await ask<Session>(
-    client,
-    `
-    select current_setting('transaction_read_only') = 'off' as "isWritable",
-           ${areSet.join(' and ')} as "hasTimeouts"`,
-  );
-  return session ?? { isWritable: false, hasTimeouts: false };
-}
+const READ_SERVER = `
+  select current_setting('transaction_read_only') = 'off' as "isWritable",
+         pg_backend_pid() as "processId"`;
 
 const ignore = () => undefined;
 
@@ -211,15 +191,6 @@ const isNative = (client: object) => !('connection' in client);
 function isPool(given: DatabasePool): given is pg.Pool {
   return 'totalCount' in given && 'options' in given && typeof given.connect === 'function';
 }
-
-/** PgBouncer's error for the timeouts of a session, since it shares a session among many clients. */
-const UNSUPPORTED_STARTUP_PARAMETER = '08P01';
-
-const WITHOUT_TIMEOUTS: { readonly [Name in keyof ServerTimeouts]: false } = {
-  statement_timeout: false,
-  lock_timeout: false,
-  idle_in_transaction_session_timeout: false,
-};
 
 /** PostgreSQL's number for a cancel request, in place of a protocol version. */
 const CANCEL_REQUEST_CODE = 80_877_102;

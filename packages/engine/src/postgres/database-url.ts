@@ -89,29 +89,19 @@ export function describeAddress({ connection: { host, port, database } }: Databa
   return `PostgreSQL at ${address}${database === undefined ? '' : `, database ${database}`}`;
 }
 
-/** The values of `ssl`, as other drivers write it, in those of `sslmode`. */
-const SSL: Readonly<Record<string, string>> = {
-  ...{ true: 'require', yes: 'require', on: 'require', 1: 'require' },
-  ...{ false: 'disable', no: 'disable', off: 'disable', 0: 'disable' },
-};
+/** The values of `ssl`, as other drivers write it, and of `sslmode` without TLS. */
+const WITHOUT_TLS: readonly string[] = ['disable', 'false', 'no', 'off', '0'];
 
-const SSL_MODES = ['disable', 'no-verify', 'prefer', 'require', 'verify-ca', 'verify-full'];
-
-/** Every mode but `no-verify` verifies the server. `undefined`: the URL says nothing, so the variable PGSSLMODE does. */
+/**
+ * Every other mode but `no-verify` verifies the server, also one that Instep does not know. `undefined`: the URL says
+ * nothing, so the variable PGSSLMODE does.
+ */
 function tlsOf(parameters: URLSearchParams): ServerConnection['ssl'] {
-  const parameter = parameters.get('sslmode') ? 'sslmode' : 'ssl';
-  const given = parameters.get(parameter) ?? '';
-  const mode = parameter === 'ssl' ? (SSL[given] ?? given) : given;
-  if (mode !== '' && !SSL_MODES.includes(mode)) {
-    throw new UnfitUrl(
-      `has the parameter ${parameter} with a value that Instep does not know`,
-      'sslmode is disable, no-verify or verify-full, or left out',
-    );
-  }
+  const mode = parameters.get('sslmode') || parameters.get('ssl') || '';
+  if (WITHOUT_TLS.includes(mode)) return false;
   const ca = fileOf(parameters, 'sslrootcert');
   const cert = fileOf(parameters, 'sslcert');
   const key = fileOf(parameters, 'sslkey');
-  if (mode === 'disable') return false;
   const isNamed = parameters.has('sslrootcert') || cert !== undefined || key !== undefined;
   if (mode === '' && !isNamed) return undefined;
   return { ca, cert, key, ...(mode === 'no-verify' && { rejectUnauthorized: false }) };

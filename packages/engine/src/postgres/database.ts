@@ -4,7 +4,7 @@
 import type pg from 'pg';
 import { withDeadline } from '../runtime/deadline.ts';
 import { inSpan } from '../runtime/tracing.ts';
-import { ConnectionPool, type ServerTimeouts } from './connection-pool.ts';
+import { ConnectionPool } from './connection-pool.ts';
 import type { DatabasePool, PoolUse, ServerConnection } from './database-pool.ts';
 import {
   DatabaseConflict,
@@ -16,7 +16,13 @@ import {
   TablesUnknown,
 } from './errors.ts';
 import { type NamedStatement, type Query, Statements } from './named-statement.ts';
-import { columnValues, LOG_SETTINGS, SESSION_SETTINGS, setStatements } from './session-settings.ts';
+import {
+  columnValues,
+  LOG_SETTINGS,
+  SESSION_SETTINGS,
+  serverTimeouts,
+  setStatements,
+} from './session-settings.ts';
 import type { Statement, StatementRunner } from './statement.ts';
 import type { WantedTables } from './tables/application-tables.ts';
 import { applicationTablesOf, recognizeTables } from './tables/recognize-tables.ts';
@@ -83,7 +89,6 @@ export function openDatabase(options: DatabaseOptions): Database {
 class PooledDatabase implements Database {
   #options: DatabaseOptions;
   #statements: Statements;
-  #timeouts: ServerTimeouts;
   #pool: ConnectionPool;
   /** For the statements of the log, which need other settings of their sessions. */
   #logPool: ConnectionPool;
@@ -95,8 +100,7 @@ class PooledDatabase implements Database {
   #lastStatements = new WeakMap<pg.PoolClient, Promise<unknown>>();
 
   constructor(options: DatabaseOptions) {
-    const { connection, maxConnections, statementTimeoutMs, searchPath, tables = {} } = options;
-    const { isReadOnly = false } = options;
+    const { maxConnections, statementTimeoutMs, searchPath, tables = {} } = options;
     this.#options = options;
     const query: Query = (statement, values) =>
       this.#withConnection(this.#pool, (client) => this.#runAlone(client, statement, values));
@@ -108,31 +112,23 @@ class PooledDatabase implements Database {
       wanted = recognition.sameTables;
       return found;
     });
-    this.#timeouts = {
-      statement_timeout: statementTimeoutMs,
-      lock_timeout: Math.ceil(statementTimeoutMs / 2),
-      idle_in_transaction_session_timeout: statementTimeoutMs * 2,
+    const settings = {
+      ...serverTimeouts(statementTimeoutMs),
+      ...SESSION_SETTINGS,
+      ...(searchPath && { search_path: searchPath }),
     };
-    const settings = { ...SESSION_SETTINGS, ...(searchPath && { search_path: searchPath }) };
-    this.#setLocally = setStatements('set local', { ...this.#timeouts, ...settings });
-    const open = (max: number, sessionSettings: typeof settings) =>
-      new ConnectionPool({
-        connection,
-        needsWrites: !isReadOnly,
-        onConnectionError: options.onConnectionError,
-        timeouts: this.#timeouts,
-        settings: sessionSettings,
-        pool: {
-          max,
-          application_name: 'instep',
-          keepAlive: true,
-          // An idle connection must not keep alive a process that has nothing else to do.
-          allowExitOnIdle: true,
-        },
-      });
+    this.#setLocally = setStatements('set local', settings);
+    const pool = { ...options, needsWrites: !options.isReadOnly, settings };
     const logConnections = Math.min(LOG_CONNECTIONS, Math.max(1, Math.floor(maxConnections / 2)));
-    this.#pool = open(Math.max(1, maxConnections - logConnections), settings);
-    this.#logPool = open(logConnections, { ...settings, ...LOG_SETTINGS });
+    this.#pool = new ConnectionPool({
+      ...pool,
+      maxConnections: Math.max(1, maxConnections - logConnections),
+    });
+    this.#logPool = new ConnectionPool({
+      ...pool,
+      maxConnections: logConnections,
+      settings: { ...settings, ...LOG_SETTINGS },
+    });
   }
 
   readonly query: Query = (statement, values) =>
@@ -268,7 +264,7 @@ class PooledDatabase implements Database {
     statement: Statement,
     timeoutMs: number,
   ): Promise<readonly Row[]> {
-    const limitMs = Math.min(Math.ceil(timeoutMs), this.#timeouts.statement_timeout);
+    const limitMs = Math.min(Math.ceil(timeoutMs), this.#options.statementTimeoutMs);
     if (!this.#logPool.ownsSession(client)) {
       const work = (query: Query) => query<Row>(statement);
       return await this.#transact(client, work, { timeoutMs: limitMs }, LOG_LOCALLY);
@@ -291,7 +287,7 @@ class PooledDatabase implements Database {
     const mode = this.#options.isReadOnly ? ' read only' : '';
     const start = [`begin isolation level ${isolation}${mode}`, settings ?? []].flat();
     if (!this.#pool.ownsSession(client)) start.push(this.#setLocally);
-    if (timeoutMs !== undefined && timeoutMs < this.#timeouts.statement_timeout) {
+    if (timeoutMs !== undefined && timeoutMs < this.#options.statementTimeoutMs) {
       start.push(`set local statement_timeout = ${Math.ceil(timeoutMs)}`);
     }
     try {
@@ -352,7 +348,7 @@ class PooledDatabase implements Database {
     values?: readonly unknown[],
   ): Promise<pg.QueryResult<Row & pg.QueryResultRow>> {
     const start = () => client.query<Row & pg.QueryResultRow>(statement, values && [...values]);
-    const timeoutMs = this.#timeouts.statement_timeout + ANSWER_MARGIN_MS;
+    const timeoutMs = this.#options.statementTimeoutMs + ANSWER_MARGIN_MS;
     return await inStatementSpan(spanName, () =>
       withDeadline(this.#inOrder(client, start), timeoutMs),
     );

@@ -48,7 +48,7 @@ export {
 } from './statements/customers.ts';
 export { readEncryption } from './statements/encryption.ts';
 export { deleteIssuesAboutPlan, type IssueCause } from './statements/issues.ts';
-export { type LinkRefusal, linkTeam } from './statements/link-teams.ts';
+export { type LinkRefusal, linkAvailableTeam, linkTeam } from './statements/link-teams.ts';
 export { PAID_WITHOUT_PLAN } from './statements/paid-without-plan.ts';
 export {
   MAX_PLAN_CHANGES,

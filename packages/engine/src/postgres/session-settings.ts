@@ -5,6 +5,13 @@ import pg from 'pg';
 /** A list is a list of names, such as a search path. */
 export type Settings = Readonly<Record<string, string | number | readonly string[]>>;
 
+/** The server itself ends what takes longer. */
+export const serverTimeouts = (statementTimeoutMs: number): Settings => ({
+  statement_timeout: statementTimeoutMs,
+  lock_timeout: Math.ceil(statementTimeoutMs / 2),
+  idle_in_transaction_session_timeout: statementTimeoutMs * 2,
+});
+
 /**
  * The settings that statements and the parsing of their results rely on, whatever the database or the role
  * sets: the format of times, UTC for times without a zone (`columnValues`), the format of bytes, nulls in

@@ -1,11 +1,12 @@
 // What an app calls when a customer returns from a checkout, and to sync a customer: one question to Stripe, whose answer
 // becomes the team's link and its plan.
 
-import { linkWhenFree, readEvents } from 'instep-engine/log';
+import { readEvents } from 'instep-engine/log';
 import {
   type ApplicationId,
   isIdOfAnother,
   type LinkRefusal,
+  linkAvailableTeam,
   readStates,
   readTeam,
   readTeamsOf,
@@ -106,7 +107,7 @@ async function complete(
   if (team === null) throw new SyncFailed('NOT_FOUND', 'there is no such team');
   await checkMetadata(services, metadataOfBoth, team.id);
   if (team.customerId !== customerId || !(await isCurrent(listed, services))) {
-    const linked = await linkWhenFree(services.database, { teamId, customerId }, DEADLINE_MS);
+    const linked = await linkAvailableTeam(services.database, { teamId, customerId }, DEADLINE_MS);
     if (linked !== 'linked') throw refused(linked, team, customerId);
     const changeCause = 'snapshot' as const;
     await services.ingest(snapshots.map((snapshot) => ({ ...snapshot, changeCause })));

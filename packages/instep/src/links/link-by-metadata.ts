@@ -1,19 +1,14 @@
 // LINK_BY_METADATA: a job links a customer without a team to the team that the metadata of its subscription names, if that
 // has no customer.
 
-import {
-  type EventRow,
-  linkWhenFree,
-  parseLogged,
-  readEvents,
-  type Settle,
-} from 'instep-engine/log';
+import { type EventRow, parseLogged, readEvents, type Settle } from 'instep-engine/log';
 import {
   type ApplicationTables,
   canOthersSucceed,
   type Database,
   DatabaseBusy,
   isAfter,
+  linkAvailableTeam,
   onlyRow,
   type Query,
   writersHaveEnded,
@@ -105,7 +100,7 @@ async function linkNamedTeam(
   if (teamId === null) return false;
   const { customerId } = parsed.subscription;
   try {
-    const result = await linkWhenFree(database, { teamId, customerId }, DEADLINE_MS);
+    const result = await linkAvailableTeam(database, { teamId, customerId }, DEADLINE_MS);
     if (result === 'linked') logger.info({ teamId, customerId }, 'team linked by metadata');
     return result === 'linked';
   } catch (error) {

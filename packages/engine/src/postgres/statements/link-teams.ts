@@ -1,12 +1,13 @@
 // Links teams to customers, each in a transaction.
 
+import { retry } from '../../runtime/retry.ts';
 import type { ApplicationId } from '../application.ts';
-import type { Query } from '../database.ts';
-import { DatabaseRefused } from '../errors.ts';
+import type { Database, Query } from '../database.ts';
+import { DatabaseBusy, DatabaseRefused } from '../errors.ts';
 import type { ApplicationTables } from '../tables/application-tables.ts';
 import { idFrom } from '../tables/id-from-text.ts';
 import { type CurrentPlanOptions, writeCurrentPlan } from './current-plan.ts';
-import { lockTeam, readTeamsOf, type TeamLock } from './teams.ts';
+import { lockTeam, readTeamsOf } from './teams.ts';
 
 type LinkOptions = CurrentPlanOptions & {
   /** The customer that the team has, or `null`; any by default. */
@@ -31,7 +32,8 @@ export async function linkTeam(
   customerId: string | null,
   { expectedCustomerId, ...options }: LinkOptions,
 ): Promise<string | null> {
-  const team = await lockTeamToLink(query, id, 'update');
+  await limitWait(query);
+  const team = await lockTeam(query, id, 'update');
   if (team === null) throw notLinked();
   const { customerId: formerCustomerId } = team;
   const isChanged = formerCustomerId !== customerId;
@@ -58,19 +60,13 @@ const SET_CUSTOMER = ({ teams: { table } }: ApplicationTables) => `
        where ${table.id.column} = ${idFrom(table.id.type, '$1::text')}
       returning ${table.id.column} as id`;
 
-// Another transaction of the app can hold the team, or the customer in a unique index: whatever else needs a connection
-// would wait with the link.
-const LIMIT_WAIT = `select set_config('lock_timeout', '250ms', true)`;
-
 /**
- * Locks a team to link it, until the transaction ends; `null`: there is none. From here on, the transaction waits for others
- * for a moment only.
- *
- * @throws as `lockTeam`
+ * From here on, the transaction waits for others for a moment only. One of the app can hold the team, or the customer in a
+ * unique index, and whatever else needs a connection would wait with the link.
  */
-async function lockTeamToLink(query: Query, id: ApplicationId, lock: TeamLock) {
-  await query({ name: 'limit_wait', text: LIMIT_WAIT });
-  return await lockTeam(query, id, lock);
+async function limitWait(query: Query): Promise<void> {
+  const text = `select set_config('lock_timeout', '250ms', true)`;
+  await query({ name: 'limit_wait', text });
 }
 
 const notLinked = () =>
@@ -102,33 +98,45 @@ export type LinkRefusal =
   | 'team has another customer'
   | 'customer has another team';
 
-// Two teams can be linked to one customer at the same moment, and not every application has a unique index. Nothing
-// waits here, so that two transactions that link the same customers never deadlock.
-const LOCK_CUSTOMER_TO_LINK = `select pg_try_advisory_xact_lock(hashtextextended('instep link ' || $1, 0)) as "isFree"`;
+type Link = { readonly teamId: ApplicationId; readonly customerId: string };
+
+/** Another transaction that links the same customer or team is over soon. */
+const PAUSE_MS = 20;
 
 /**
- * Links a team to a customer in a transaction, if the team has no customer and the customer no team. A team that
- * has the customer already is `linked`; `locked`: another transaction links the customer.
+ * Links a team without a customer to a customer without a team, in a transaction of its own. A crash before the customer's
+ * plan is written leaves an empty team, which is settled.
  *
- * @throws DatabaseRefused when the application refuses the link, or row level security hides the team from updates; DatabaseBusy
- * when another transaction has locked the team
+ * @throws DatabaseRefused when the application refuses the link, or row level security hides the team from updates;
+ * DatabaseBusy after the deadline
  */
 export async function linkAvailableTeam(
-  query: Query,
-  id: ApplicationId,
-  customerId: string,
-): Promise<'linked' | 'locked' | LinkRefusal> {
-  const [customer] = await query<{ isFree: boolean }>({
-    name: 'lock_customer_to_link',
-    text: LOCK_CUSTOMER_TO_LINK,
-    values: [customerId],
+  database: Pick<Database, 'transaction'>,
+  link: Link,
+  deadlineMs: number,
+): Promise<'linked' | LinkRefusal> {
+  const giveUpAtMs = performance.now() + deadlineMs;
+  return await retry(() => database.transaction((query) => linkInTransaction(query, link)), {
+    isRetryable: (error) => error instanceof DatabaseBusy && performance.now() < giveUpAtMs,
+    firstPauseMs: PAUSE_MS,
+    longestPauseMs: PAUSE_MS,
   });
-  if (customer?.isFree !== true) return 'locked';
-  const team = await lockTeamToLink(query, id, 'update nowait');
+}
+
+// Two teams can be linked to one customer at the same moment, and not every application has a unique index.
+const LOCK_CUSTOMER_TO_LINK = `select pg_advisory_xact_lock(hashtextextended('instep link ' || $1, 0))`;
+
+async function linkInTransaction(
+  query: Query,
+  { teamId, customerId }: Link,
+): Promise<'linked' | LinkRefusal> {
+  await limitWait(query);
+  await query({ name: 'lock_customer', text: LOCK_CUSTOMER_TO_LINK, values: [customerId] });
+  const team = await lockTeam(query, teamId, 'update');
   if (team === null) return 'no such team';
   if (team.customerId === customerId) return 'linked';
   if (team.customerId !== null) return 'team has another customer';
   if ((await readTeamsOf(query, [customerId])).length > 0) return 'customer has another team';
-  await setCustomer(query, id, customerId);
+  await setCustomer(query, teamId, customerId);
   return 'linked';
 }

@@ -136,7 +136,7 @@ export async function readTeam(query: Query, id: ApplicationId): Promise<Team | 
  * link it, because the column has a unique index in most applications. With `nowait`, it is an error if another transaction
  * has locked it.
  */
-export type TeamLock = 'no key update' | 'no key update nowait' | 'update' | 'update nowait';
+type TeamLock = 'no key update' | 'no key update nowait' | 'update';
 
 /**
  * The team with this id, locked until the transaction ends; `null`: there is none.
