@@ -1,6 +1,5 @@
 import { catchUp } from 'instep-engine/src/repair/catch-up.ts';
 import type { LeasedRun } from 'instep-engine/src/repair/lease.ts';
-import type { ReconciliationIssue } from 'instep-engine/src/repair/reconcile/drift.ts';
 import { reconcileCustomer } from 'instep-engine/src/repair/reconcile/reconcile.ts';
 import type { Job } from 'instep-engine/src/repair/worker.ts';
 import type { MaintenanceOptions } from './maintenance-jobs.ts';
@@ -57,9 +56,8 @@ export async function reconcileCustomers(
   for (const { history, loss } of customers) {
     const { customerId } = history;
     const isDryRun = loss.kind !== 'forgotten';
-    const onIssue = ({ kind }: ReconciliationIssue) => {
-      // By `TEAM_PLAN=newest`, such a team is as it should be.
-      if (isDryRun && kind !== 'paid without a plan') drifting.add(customerId);
+    const onIssue = () => {
+      if (isDryRun) drifting.add(customerId);
     };
     const reconciling = { ...options, nameOf };
     await untilAvailable(() =>

@@ -34,23 +34,18 @@ export function maintenanceJobs(options: MaintenanceOptions): readonly Job[] {
   const { database, query, ingest, settle, planSelection, api, logger, now, nonce } = options;
   const { retrieveSubscription, retrieveProductName } = api;
   const ordering = { query, ingest, retrieveSubscription, now, nonce };
-  const askStripe = createAskJob({
-    query,
-    logger,
+  const due = { holder: nonce(), dueAfterMs: 0 };
+  const askJob = createAskJob({
+    ...{ query, logger, ...due, firstPauseMs: 0 },
     failedJobs: new FailedJobs(query, logger),
     asks: {
       'ambiguous-order': (id, signal) => askForOrder(id, ordering, signal),
       'product-names': askForName(query, retrieveProductName),
     },
-    firstPauseMs: 0,
   });
   const settling = { database, settle, logger, planSelection, keepsPaused: false };
-  const settleJobs = createSettleJobs({
-    ...{ ...settling, holder: nonce(), dueAfterMs: 0, againAfterMs: 0 },
-  });
-  return [...settleJobs, { name: 'ask-stripe', run: askStripe }].map(({ name, run }) => ({
-    ...{ name, intervalMs: INTERVAL_MS, run },
-  }));
+  const jobs = [...createSettleJobs({ ...settling, ...due, againAfterMs: 0 }), askJob];
+  return jobs.map((job) => ({ ...job, intervalMs: INTERVAL_MS }));
 }
 
 /**

@@ -108,13 +108,6 @@ export class SimulatedApi {
     return pageOf('subscription', ofCustomer, { status: 'all' }, cursor);
   };
 
-  readonly listCustomers: StripeApi['listCustomers'] = async ({ cursor }) => {
-    this.#check();
-    const ids = new Set([...this.#clocks.values()].map(({ history }) => history.customerId));
-    const customers = [...ids].map((id) => ({ id }));
-    return pageOf('customer', customers, {}, cursor);
-  };
-
   readonly retrieveCustomer: StripeApi['retrieveCustomer'] = async () => {
     this.#check();
     return null;

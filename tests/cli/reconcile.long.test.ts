@@ -44,9 +44,14 @@ test('reports drift with its cause, and repairs it', async () => {
   ];
   const apart = '1 customer without a team, 1 team whose customer Stripe does not know';
   const before = await Promise.all([missed, unseen, byHand].map(account.planOf));
-  expect(await account.reconcile('--dry-run')).toEqual({
+  // Several customers are compared at once.
+  const reconcile = async (...args: string[]) => {
+    const ended = await account.reconcile(...args);
+    return { ...ended, lines: ended.lines.toSorted() };
+  };
+  expect(await reconcile('--dry-run')).toEqual({
     code: 3,
-    lines,
+    lines: lines.toSorted(),
     stderr:
       `5 subscriptions, 6 teams: 3 out of sync, ${apart}\n` +
       'instep: 3 teams are out of sync with Stripe: to repair them, run without --dry-run [DRIFT_LEFT]\n',
@@ -55,9 +60,9 @@ test('reports drift with its cause, and repairs it', async () => {
 
   const unknown =
     'instep: Stripe does not know the customers of 1 team: link others, or check the account and the mode of STRIPE_SECRET_KEY [DRIFT_LEFT]\n';
-  expect(await account.reconcile()).toEqual({
+  expect(await reconcile()).toEqual({
     code: 3,
-    lines,
+    lines: lines.toSorted(),
     stderr: `5 subscriptions, 6 teams: 3 out of sync, 3 repaired, ${apart}\n${unknown}`,
   });
   expect(await account.planOf(missed)).toMatchObject({ plan: { subscriptionStatus: 'canceled' } });
@@ -70,10 +75,7 @@ test('reports drift with its cause, and repairs it', async () => {
     code: 3,
     stderr: `5 subscriptions, 6 teams: ${apart}\n${unknown}`,
   });
-  const [left] = await account.database.query(
-    'select count(*) as count from instep.listed_subscriptions',
-  );
-  expect(left).toEqual({ count: 0 });
+  expect(await account.database.query('select from instep.listed_subscriptions')).toEqual([]);
 });
 
 test('--json prints a line for each issue and one for the counts', async () => {
@@ -104,7 +106,6 @@ test('--json prints a line for each issue and one for the counts', async () => {
       unrecorded: 0,
       customersWithoutTeam: 0,
       unknownCustomers: 0,
-      paidWithoutPlan: 0,
     },
   ]);
 });
@@ -165,22 +166,6 @@ test.each([[], ['--customer', 'cus_1']])(
   },
 );
 
-test.each([[], ['--dry-run'], ['--customer', 'cus_1']])(
-  'a team without a plan whose customer pays is left to an operator (%s)',
-  async (...args) => {
-    const account = await openAccount();
-    const teamId = await account.addTeam('cus_1');
-    await account.happen({ ...pro('cus_1', 20), subscriptionId: 'sub_old' });
-    await account.happen(pro('cus_1', 10));
-    await account.happen({ ...pro('cus_1', 5, 'canceled'), subscriptionId: 'sub_old' });
-    expect(await account.reconcile(...args)).toEqual({
-      code: 3,
-      lines: [`team ${teamId} (cus_1) has no plan, but its customer pays for Pro (sub_of_cus_1)`],
-      stderr: expect.stringMatching(/without a plan pay: set TEAM_PLAN=best .* \[DRIFT_LEFT\]\n$/),
-    });
-  },
-);
-
 test('an event that arrives during the request is newer and wins', async () => {
   const account = await openAccount();
   const teamId = await account.addTeam('cus_1');
@@ -199,38 +184,31 @@ test('an event that arrives during the request is newer and wins', async () => {
   expect(await account.planOf(teamId)).toMatchObject({ plan: { subscriptionStatus: 'canceled' } });
 });
 
-describe('Ctrl-C', () => {
-  test('stops it, and --resume continues', async () => {
-    const account = await openAccount();
-    for (let number = 0; number < 350; number += 1) {
-      const customerId = `cus_${number}`;
-      await account.happen({ ...pro(customerId, 400 - number), subscriptionId: `sub_${number}` });
-    }
-    const teamId = await account.addTeam('cus_300');
-    account.delayMs = 300;
-    let stopped: Promise<number | null> | undefined;
-    const spawned = spawnInstep(['reconcile'], account.environment);
-    account.fault = (path) => {
-      if (path.includes('starting_after=sub_250')) stopped ??= spawned.stop('SIGINT');
-      return undefined;
-    };
-    expect(await spawned.exited).toBe(1);
-    expect(stopped).toBeDefined();
-    expect(spawned.stderr).toBe(
-      'instep: stopped before it was done: continue with `instep reconcile --resume` [RECONCILIATION_FAILED]\n',
-    );
+test('Ctrl-C stops it, and it can be started again', async () => {
+  const account = await openAccount();
+  for (let number = 0; number < 250; number += 1) {
+    const customerId = `cus_${number}`;
+    await account.happen({ ...pro(customerId, 400 - number), subscriptionId: `sub_${number}` });
+  }
+  const teamId = await account.addTeam('cus_100');
+  account.delayMs = 300;
+  let stopped: Promise<number | null> | undefined;
+  const spawned = spawnInstep(['reconcile'], account.environment);
+  account.fault = (path) => {
+    if (path.includes('starting_after=sub_150')) stopped ??= spawned.stop('SIGINT');
+    return undefined;
+  };
+  expect(await spawned.exited).toBe(1);
+  expect(stopped).toBeDefined();
+  expect(spawned.stderr).toBe('instep: stopped before it was done [RECONCILIATION_FAILED]\n');
 
-    account.fault = undefined;
-    account.delayMs = undefined;
-    account.calls.length = 0;
-    expect(await account.reconcile('--resume')).toMatchObject({
-      code: 0,
-      lines: expect.arrayContaining([expect.stringMatching(/^customer cus_0 has no team/)]),
-      stderr: expect.stringMatching(/^350 subscriptions, 1 team: 1 out of sync, 1 repaired/),
-    });
-    expect(account.calls[0]).toContain('starting_after=');
-    expect(await account.planOf(teamId)).toMatchObject({ plan: { subscriptionStatus: 'active' } });
+  account.fault = undefined;
+  account.delayMs = undefined;
+  expect(await account.reconcile()).toMatchObject({
+    code: 0,
+    stderr: expect.stringMatching(/^250 subscriptions, 1 team: 1 out of sync, 1 repaired/),
   });
+  expect(await account.planOf(teamId)).toMatchObject({ plan: { subscriptionStatus: 'active' } });
 });
 
 test('is refused while another reconciliation runs', async () => {
@@ -249,7 +227,7 @@ test('is refused while another reconciliation runs', async () => {
 
 test.each([
   [{ status: 403 }, /^instep: STRIPE_SECRET_KEY lacks permission to read subscriptions/],
-  [{ status: 503, retryAfterSeconds: 0 }, /^instep: Stripe's API failed: answered 503: .*--resume/],
+  [{ status: 503, retryAfterSeconds: 0 }, /^instep: Stripe's API failed: answered 503/],
 ])('reports an API that answers %j', async (fault, stderr) => {
   const account = await openAccount();
   account.fault = () => fault;

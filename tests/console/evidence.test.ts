@@ -20,7 +20,7 @@ const logger = createLogger('silent');
 const HOUR_MS = 3_600_000;
 
 beforeEach(async () => {
-  await query(`truncate teams, instep.events, instep.refusals, instep.questions, instep.findings,
+  await query(`truncate teams, instep.events, instep.refusals, instep.asked_customers, instep.findings,
                         instep.products`);
   await query(`update instep.leased_jobs
                   set started_at = null, ended_at = null, progress = null, failure_code = null,
@@ -73,7 +73,7 @@ test('nor while teams can not be counted, without a team, and without a delivery
   await deliverOne();
   await recordComparison(query);
   await database.transaction(async (holding) => {
-    await holding('lock table instep.questions in access exclusive mode');
+    await holding('lock table instep.asked_customers in access exclusive mode');
     const { verdict, text } = await overview();
     expect(verdict).toBe('unproven');
     expect(text).toContain('Too many teams');

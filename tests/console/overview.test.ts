@@ -42,7 +42,9 @@ async function deliver(receivedAgoMs = 0, fields: Parameters<typeof eventBody>[0
 
 beforeEach(async () => {
   nowMs = Date.now();
-  await query(`truncate instep.events, instep.customers, teams, instep.findings, instep.questions`);
+  await query(
+    `truncate instep.events, instep.customers, teams, instep.findings, instep.asked_customers`,
+  );
   await query(`insert into teams (name, provider_customer_id) values ('Team', 'cus_1')`);
   await recordComparison(query);
 });

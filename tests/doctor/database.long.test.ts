@@ -56,7 +56,6 @@ describe('privileges', () => {
         'delete on instep.events',
         'delete on instep.findings',
         'delete on instep.operator_actions',
-        'truncate on instep.listed_subscriptions',
         'subscription_status) on public.teams',
         'deleted_at) on public.users',
       ]) {
@@ -77,13 +76,13 @@ describe('privileges', () => {
       });
       expect(removed).toMatchObject({ code: 0 });
       await query(
-        `revoke truncate on instep.listed_subscriptions from ${role}; revoke update on teams from ${role}`,
+        `revoke delete on instep.asked_customers from ${role}; revoke update on teams from ${role}`,
       );
       expect(issuesOf(await examine())).toContain(
-        `failure privileges: ${role} lacks truncate on instep.listed_subscriptions, update ${PLAN} on public.teams`,
+        `failure privileges: ${role} lacks delete on instep.asked_customers, update ${PLAN} on public.teams`,
       );
       await query(`
-        grant truncate on instep.listed_subscriptions to ${role};
+        grant delete on instep.asked_customers to ${role};
         grant update ${PLAN} on public.teams to ${role}`);
       const linking = { DATABASE_URL: url.href, LINK_BY_METADATA: 'teamId' };
       expect(issuesOf(await account.examine(linking))).toContain(

@@ -14,8 +14,8 @@ async function openAccount() {
     `insert into teams (name, provider_customer_id) values ('Acme', 'cus_1')`,
   );
   await account.database.query(
-    `insert into instep.questions (kind, subject, answered_at, due_at)
-     values ('first-subscriptions', 'cus_1', now(), 'infinity')`,
+    `insert into instep.asked_customers (customer_id, first_asked_at, asked_at)
+     values ('cus_1', now(), now())`,
   );
   return account;
 }

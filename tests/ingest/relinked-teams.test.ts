@@ -1,10 +1,10 @@
 import type { ApplicationId } from 'instep';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Settle } from '../support/internals/ingest.ts';
-import { raiseQuestions } from '../support/internals/repair.ts';
 import { addTeam, linkTeam } from '../support/internals/rows.ts';
 import { lockTeam, whileHeld } from '../support/postgres/locks.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
+import { openAskingJob } from '../support/service/asking-job.ts';
 import { NO_PLAN } from '../support/service/contract-service.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { openPipeline, openWholePipeline } from '../support/service/pipelines.ts';
@@ -150,7 +150,11 @@ test('the product of a plan without a name is looked up later', async () => {
   const emptyId = await addEmptyTeam(customerId);
   await fillDueTeams();
   expect(await store.planOf(emptyId)).toMatchObject({ planName: null });
-  await raiseQuestions(store.database.query);
-  const asked = await run(`select subject from instep.questions where kind = 'product-names'`);
-  expect(asked).toContainEqual({ subject: 'prod_1' });
+  const asked: string[] = [];
+  const retrieveProductName = async (id: string) => {
+    asked.push(id);
+    return 'Pro';
+  };
+  await openAskingJob({ database: store.database, api: { retrieveProductName } })();
+  expect(asked).toContain('prod_1');
 });

@@ -7,8 +7,8 @@ test('RECONCILE_INTERVAL reconciles all teams, and logs what was repaired', asyn
   const teamId = await account.addTeam('cus_1');
   // Otherwise the job that asks Stripe could find it first.
   await account.database.query(
-    `insert into instep.questions (kind, subject, due_at)
-     values ('first-subscriptions', 'cus_1', 'infinity')`,
+    `insert into instep.asked_customers (customer_id, first_asked_at, asked_at)
+     values ('cus_1', now(), now())`,
   );
   await account.happen({ customerId: 'cus_1', productId: 'prod_pro' }, 'missed');
   const server = await startInstep({ ...account.environment, RECONCILE_INTERVAL: '1h' });

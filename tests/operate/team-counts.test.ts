@@ -8,7 +8,7 @@ describe.each(postgresServers)('$name', (server) => {
   const store = useDatabase(server);
   const run = (statement: string) => store.database.query(statement);
 
-  beforeEach(() => run('truncate teams, instep.questions'));
+  beforeEach(() => run('truncate teams, instep.asked_customers'));
 
   test("counts teams by status, including none and the application's own", async () => {
     await run(
@@ -31,9 +31,8 @@ describe.each(postgresServers)('$name', (server) => {
     for (const customerId of ['cus_compared', 'cus_requested', 'cus_new']) {
       await addTeam(query, { name: customerId, customerId });
     }
-    await run(`insert into instep.questions (kind, subject, answered_at)
-               values ('first-subscriptions', 'cus_compared', now()),
-                      ('first-subscriptions', 'cus_requested', null)`);
+    await run(`insert into instep.asked_customers (customer_id, first_asked_at, asked_at)
+               values ('cus_compared', now(), now())`);
     expect(await countTeams(store)).toMatchObject({ linked: 3, uncompared: 2 });
   });
 

@@ -158,7 +158,7 @@ describe('a call that takes too long', () => {
   test('ends when its signal is aborted, with its connection', async () => {
     const { api, arrived, closed } = await startDripping();
     const stopping = new AbortController();
-    const ended = api.listCustomers({ cursor: null }, stopping.signal);
+    const ended = api.listSubscriptions({ cursor: null }, stopping.signal);
     await arrived;
     stopping.abort();
     await expect(ended).rejects.toBeInstanceOf(Stopped);
@@ -167,8 +167,8 @@ describe('a call that takes too long', () => {
 
   test('is not made when its signal is already aborted', async () => {
     const { api } = await startDripping();
-    await expect(api.listCustomers({ cursor: null }, AbortSignal.abort())).rejects.toBeInstanceOf(
-      Stopped,
-    );
+    await expect(
+      api.listSubscriptions({ cursor: null }, AbortSignal.abort()),
+    ).rejects.toBeInstanceOf(Stopped);
   });
 });

@@ -1,10 +1,17 @@
 import { createLogger } from 'instep';
+import type { ReconciliationIssue } from 'instep/operate';
 import { DatabaseBusy, DatabaseRefused } from 'instep-engine/postgres';
-import type { Json } from 'instep-engine/rule';
-import { expect, test } from 'vitest';
-import type { Database, Query } from '../../support/internals/database.ts';
+import { asObject, type Json } from 'instep-engine/rule';
+import { Stopped } from 'instep-engine/runtime';
+import pg from 'pg';
+import { beforeEach, expect, test } from 'vitest';
+import { type Database, openDatabase, type Query } from '../../support/internals/database.ts';
 import type { Ingest } from '../../support/internals/ingest.ts';
-import { reconcile } from '../../support/internals/repair.ts';
+import {
+  createReconcileJob,
+  reconcile,
+  reconcileCustomer,
+} from '../../support/internals/repair.ts';
 import {
   type StripeApi,
   StripeApiFailed,
@@ -14,12 +21,20 @@ import { lockTeam, whileHeld } from '../../support/postgres/locks.ts';
 import { embeddedServer } from '../../support/postgres/test-database.ts';
 import { useDatabase } from '../../support/service/ingest-service.ts';
 import { openPipeline, openWholePipeline } from '../../support/service/pipelines.ts';
-import { eventBody } from '../../support/stripe/events.ts';
+import { eventBody, receivedEvent } from '../../support/stripe/events.ts';
 
 const store = useDatabase(embeddedServer);
 
-const subscriptionOf = (customerId: string): Json =>
-  JSON.parse(eventBody({ customerId, subscriptionId: `sub_of_${customerId}` })).data.object;
+beforeEach(async () => {
+  const { query } = store.database;
+  await query('truncate teams, instep.customers, instep.events, instep.asked_customers');
+  await query(`update instep.leased_jobs set holder = null, held_until = null, progress = null`);
+});
+
+const subscriptionOf = (customerId: string, members: object = {}): Json => ({
+  ...JSON.parse(eventBody({ customerId, subscriptionId: `sub_of_${customerId}` })).data.object,
+  ...members,
+});
 
 const page = (objects: readonly Json[], hasMore = false): StripePage => ({
   objects,
@@ -28,65 +43,130 @@ const page = (objects: readonly Json[], hasMore = false): StripePage => ({
   tookMs: 0,
 });
 
+/** Stripe's list on these pages. Calls for a customer are noted. */
+function listOf(...pages: readonly (readonly Json[])[]) {
+  const asked: string[] = [];
+  const list: StripeApi['listSubscriptions'] = async ({ customerId, cursor }) => {
+    if (customerId !== undefined) {
+      asked.push(customerId);
+      return page(pages.flat().filter((object) => asObject(object)?.customer === customerId));
+    }
+    const index = pages.findIndex((objects) => asObject(objects.at(-1))?.id === cursor) + 1;
+    return page(pages[index] ?? [], index < pages.length - 1);
+  };
+  return { list, asked };
+}
+
 type Setting = Partial<Pick<Parameters<typeof reconcile>[0], 'database' | 'ingest' | 'isDryRun'>>;
 
-function reconcileWith(
+async function reconcileWith(
   listSubscriptions: StripeApi['listSubscriptions'],
   { database = store.database, ingest = openPipeline(database), isDryRun = false }: Setting = {},
 ) {
-  return reconcile(
-    {
-      database,
-      ingest,
-      settle: openWholePipeline(database).settle,
-      api: {
-        listSubscriptions,
-        listCustomers: async () => page([]),
-        retrieveCustomer: async () => null,
-      },
-      nameOf: async () => null,
-      planSelection: 'newest',
-      logger: createLogger('silent'),
-      now: Date.now,
-      nonce: () => 'holder',
-      isDryRun,
-      onIssue: () => undefined,
-    },
-    new AbortController().signal,
-  );
+  const issues: ReconciliationIssue[] = [];
+  const services = { ...servicesWith(listSubscriptions), database, ingest };
+  const onIssue = (issue: ReconciliationIssue) => issues.push(issue);
+  const { signal } = new AbortController();
+  const counts = await reconcile({ ...services, isDryRun, onIssue }, signal);
+  return { ...counts, issues };
 }
 
-/** Stripe lists the same subscription on two pages. */
-const listTwice: StripeApi['listSubscriptions'] = async ({ cursor }) =>
-  page([subscriptionOf('cus_twice')], cursor === null);
+const servicesWith = (listSubscriptions: StripeApi['listSubscriptions']) => ({
+  database: store.database,
+  ingest: openPipeline(store.database),
+  settle: openWholePipeline(store.database).settle,
+  api: { listSubscriptions, retrieveCustomer: async () => null },
+  nameOf: async () => null,
+  planSelection: 'newest' as const,
+  logger: createLogger('silent'),
+  now: Date.now,
+  nonce: () => 'holder',
+});
 
-test('counts a subscription that two pages list once', async () => {
-  const counts = await reconcileWith(listTwice, { isDryRun: true });
-  expect(counts).toMatchObject({ subscriptions: 1, customersWithoutTeam: 1 });
+test('the job continues one that was interrupted', async () => {
+  const teams = [await store.addTeam(), await store.addTeam()];
+  const pages = teams.map(({ customerId }) => [subscriptionOf(customerId)]);
+  const { list } = listOf(...pages);
+  const cursors: unknown[] = [];
+  let stopping = new AbortController();
+  const services = servicesWith(async (from) => {
+    cursors.push(from.cursor);
+    if (cursors.length === 2) stopping.abort();
+    return await list(from);
+  });
+  const run = createReconcileJob(services, 60_000);
+  await expect(run(stopping.signal)).rejects.toThrow(Stopped);
+  stopping = new AbortController();
+  await run(stopping.signal);
+  const second = `sub_of_${teams[0]?.customerId}`;
+  expect(cursors).toEqual([null, second, second]);
+  for (const { teamId } of teams) {
+    expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
+  }
+});
+
+test('a customer whose subscriptions are on two pages keeps the plan of the one that goes on', async () => {
+  const { teamId, customerId } = await store.addTeam();
+  const ended = { id: 'sub_ended', status: 'canceled', ended_at: 2_000 };
+  const { list } = listOf([subscriptionOf(customerId, ended)], [subscriptionOf(customerId)]);
+  const changes: unknown[] = [];
+  const ingest: Ingest = async (events) => {
+    const results = await openPipeline(store.database)(events);
+    changes.push((await store.planOf(teamId))?.subscriptionStatus);
+    return results;
+  };
+  expect(await reconcileWith(list, { ingest })).toMatchObject({ drifts: 1, repaired: 1 });
+  expect(new Set(changes)).toEqual(new Set(['active']));
+});
+
+test('a customer without a team is reported once, however many pages list it', async () => {
+  const { list, asked } = listOf(
+    [subscriptionOf('cus_twice', { id: 'sub_1' })],
+    [subscriptionOf('cus_twice')],
+  );
+  expect(await reconcileWith(list, { isDryRun: true })).toMatchObject({
+    customersWithoutTeam: 1,
+    issues: [{ kind: 'customer without a team', statuses: ['active'] }],
+  });
+  expect(asked).toEqual([]);
+});
+
+test('asks only about a customer that the list never showed', async () => {
+  const teams = [await store.addTeam(), await store.addTeam()] as const;
+  const { list, asked } = listOf([subscriptionOf(teams[0].customerId)]);
+  expect(await reconcileWith(list)).toMatchObject({ teams: 2, drifts: 1, repaired: 1 });
+  expect(asked).toEqual([teams[1].customerId]);
+});
+
+test('asks about no more than 100 customers without a plan, but about all with one', async () => {
+  const { query } = store.database;
+  await query(`insert into teams (name, provider_customer_id)
+               select 'Free', 'cus_free_' || number from generate_series(1, 150) as number`);
+  await query(`insert into teams (name, provider_customer_id, plan_name)
+               select 'Gold', 'cus_gold_' || number, 'Gold' from generate_series(1, 20) as number`);
+  const { list, asked } = listOf([]);
+  await reconcileWith(list);
+  expect(asked.filter((id) => id.startsWith('cus_gold'))).toHaveLength(20);
+  expect(asked.filter((id) => id.startsWith('cus_free'))).toHaveLength(100);
+  const uncompared = `select from instep.asked_customers where asked_at is null`;
+  expect(await query(uncompared)).toEqual([]);
+  expect(await query('select from instep.asked_customers')).toHaveLength(170);
 });
 
 test('leaves the list to the instance that has taken over', async () => {
   const { query } = store.database;
+  const { customerId } = await store.addTeam();
   const takenOver: Query = async (statement, values) => {
-    if (typeof statement !== 'string' && statement.name === 'read_unlisted_teams') {
+    if (typeof statement !== 'string' && statement.name === 'read_linked_teams') {
       await query(`update instep.leased_jobs set holder = 'other' where name = 'reconcile'`);
     }
     return await query(statement, values);
   };
   const database = { ...store.database, query: takenOver };
-  const reconciling = reconcileWith(listTwice, { database, isDryRun: true });
+  const reconciling = reconcileWith(listOf([subscriptionOf(customerId)]).list, { database });
   await expect(reconciling).rejects.toMatchObject({ code: 'RECONCILIATION_FAILED' });
-  expect(await query('select subscription_id from instep.listed_subscriptions')).toEqual([
-    { subscription_id: 'sub_of_cus_twice' },
-  ]);
+  expect(await query('select from instep.listed_subscriptions')).toHaveLength(1);
 });
-
-/** Two teams whose customers have a subscription of which no event is known. */
-async function twoTeams() {
-  await store.database.query('truncate teams, instep.customers, instep.events');
-  await store.database.query(`update instep.leased_jobs set holder = null, held_until = null`);
-  return [await store.addTeam(), await store.addTeam()] as const;
-}
 
 /** A pipeline that fails for this customer. */
 function failingFor(customerId: string, error: Error): Ingest {
@@ -106,9 +186,9 @@ const issuesOf = async (customerId: string) =>
   ]);
 
 test('a team that stays locked delays no others, and is neither repaired nor refused', async () => {
-  const [locked, other] = await twoTeams();
+  const [locked, other] = [await store.addTeam(), await store.addTeam()];
   const ingest = failingFor(locked.customerId, new DatabaseBusy('locked'));
-  const list = async () => page([locked, other].map((one) => subscriptionOf(one.customerId)));
+  const { list } = listOf([locked, other].map((one) => subscriptionOf(one.customerId)));
   await whileHeld(store.openAnother(), lockTeam(locked.teamId), async () => {
     expect(await reconcileWith(list, { ingest })).toMatchObject({ drifts: 2, repaired: 1 });
   });
@@ -124,32 +204,80 @@ test('a repair of many teams leaves connections for requests', async () => {
       mostWaiting = Math.max(mostWaiting, store.database.poolUse().waiting);
       return await work(...connection);
     }, options);
-  const list = async () => page(teams.map(({ customerId }) => subscriptionOf(customerId)));
+  const { list } = listOf(teams.map(({ customerId }) => subscriptionOf(customerId)));
   const database = { ...store.database, transaction };
   expect(await reconcileWith(list, { database })).toMatchObject({ drifts: 40, repaired: 40 });
   expect(mostWaiting).toBe(0);
 });
 
 test('a dry run keeps the issue that the database refused a plan', async () => {
-  const [refused] = await twoTeams();
-  const ingest = failingFor(refused.customerId, new DatabaseRefused('a constraint'));
-  const list = async () => page([subscriptionOf(refused.customerId)]);
+  const { customerId } = await store.addTeam();
+  const ingest = failingFor(customerId, new DatabaseRefused('a constraint'));
+  const { list } = listOf([subscriptionOf(customerId)]);
   expect(await reconcileWith(list, { ingest })).toMatchObject({ drifts: 1, repaired: 0 });
-  expect(await issuesOf(refused.customerId)).toEqual([{ problem: 'plan refused' }]);
+  expect(await issuesOf(customerId)).toEqual([{ problem: 'plan refused' }]);
   expect(await reconcileWith(list, { isDryRun: true })).toMatchObject({ drifts: 1 });
-  expect(await issuesOf(refused.customerId)).toEqual([{ problem: 'plan refused' }]);
+  expect(await issuesOf(customerId)).toEqual([{ problem: 'plan refused' }]);
 });
 
-test('a customer id that Stripe refuses delays no other team', async () => {
-  const [refused, other] = await twoTeams();
-  await store.database.query(
-    `update teams set provider_customer_id = '', plan_name = 'Gift' where id = ${refused.teamId}`,
-  );
-  const list: StripeApi['listSubscriptions'] = async ({ customerId }) => {
-    if (customerId === '') throw new StripeApiFailed('answered 400', { status: 400 });
-    return page([subscriptionOf(other.customerId)]);
+test('a customer id that Stripe refuses delays no other team, and stays an issue', async () => {
+  const [refused, other] = [await store.addTeam(), await store.addTeam()];
+  await store.database.query(`update teams set provider_customer_id = '' where id = $1`, [
+    refused.teamId,
+  ]);
+  const { list } = listOf([subscriptionOf(other.customerId)]);
+  const refusing: StripeApi['listSubscriptions'] = async (from) => {
+    if (from.customerId === '') throw new StripeApiFailed('answered 400', { status: 400 });
+    return await list(from);
   };
-  expect(await reconcileWith(list)).toMatchObject({ teams: 2, repaired: 1, unknownCustomers: 1 });
-  expect(await store.planOf(refused.teamId)).toMatchObject({ planName: 'Gift' });
-  expect(await store.planOf(other.teamId)).toMatchObject({ subscriptionStatus: 'active' });
+  for (const repaired of [1, 0]) {
+    expect(await reconcileWith(refusing)).toMatchObject({ repaired, unknownCustomers: 1 });
+    expect(await issuesOf('')).toEqual([{ problem: 'unknown customer' }]);
+  }
+});
+
+async function teamChangedByHand() {
+  const { teamId, customerId } = await store.addTeam();
+  await openPipeline(store.database)([receivedEvent({ customerId })]);
+  await store.database.query(`update teams set subscription_status = 'unpaid' where id = $1`, [
+    teamId,
+  ]);
+  return { teamId, list: listOf([subscriptionOf(customerId, { id: 'sub_1' })]).list };
+}
+
+test("drift is found through the app's own pool, where each transaction begins with our settings", async () => {
+  const { list } = await teamChangedByHand();
+  const pool = new pg.Pool({ connectionString: store.url.href });
+  const database = openDatabase({
+    ...{ connection: pool, maxConnections: 1, statementTimeoutMs: 5_000 },
+    onConnectionError: () => undefined,
+  });
+  const found = await reconcileWith(list, { database, isDryRun: true }).finally(() => pool.end());
+  expect(found.issues).toMatchObject([{ cause: 'changed by hand' }]);
+});
+
+test('a team that another transaction has locked is compared, too', async () => {
+  const { teamId, list } = await teamChangedByHand();
+  await whileHeld(store.openAnother(), lockTeam(teamId), async () => {
+    const { issues } = await reconcileWith(list, { isDryRun: true });
+    expect(issues).toMatchObject([{ cause: 'changed by hand' }]);
+  });
+});
+
+test('a team that an event or the app changes while Stripe answers is left alone', async () => {
+  const { teamId, customerId } = await store.addTeam();
+  const ingest = openPipeline(store.database);
+  await ingest([receivedEvent({ customerId, status: 'trialing' })]);
+  const { list } = listOf([subscriptionOf(customerId, { id: 'sub_1' })]);
+  const services = servicesWith(async (from) => {
+    await ingest([receivedEvent({ customerId, status: 'active' })]);
+    await store.database.query(`update teams set subscription_status = 'unpaid' where id = $1`, [
+      teamId,
+    ]);
+    return await list(from);
+  });
+  const options = { ...services, isDryRun: false, onIssue: () => undefined };
+  const { signal } = new AbortController();
+  expect(await reconcileCustomer(customerId, options, signal)).toMatchObject({ drifts: 0 });
+  expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus: 'unpaid' });
 });

@@ -2,6 +2,7 @@
 
 export { pruneChangesJobs } from 'instep/src/changes/prune-changes.ts';
 export { readPositionSince } from 'instep-engine/src/log/event-rows.ts';
+export { requestSubscriptions } from 'instep-engine/src/repair/asked-customers.ts';
 export { FailedJobs } from 'instep-engine/src/repair/failed-jobs.ts';
 export { createJobs } from 'instep-engine/src/repair/jobs.ts';
 export { type LeasedRun, sweep, withLease } from 'instep-engine/src/repair/lease.ts';
@@ -11,11 +12,6 @@ export {
   pruneLog,
   readPrunedBefore,
 } from 'instep-engine/src/repair/prune.ts';
-export {
-  IS_COMPARED,
-  raiseQuestions,
-  requestSubscriptions,
-} from 'instep-engine/src/repair/questions.ts';
 export { rebuild } from 'instep-engine/src/repair/rebuild.ts';
 export {
   createReconcileJob,

@@ -14,7 +14,11 @@ export function openAskingJob({
 }: Omit<Services, 'api'> & { readonly api?: Partial<StripeApi> }) {
   const { query } = services.database;
   const jobs = createJobsWithoutStripe(
-    { ...services, api: { ...REFUSING_API, ...api } },
+    {
+      ...services,
+      api: { ...REFUSING_API, ...api },
+      clockMs: () => performance.now() + passedMs,
+    },
     { reconcileIntervalMs: DAY_MS },
   );
   return async (signal = new AbortController().signal): Promise<void> => {
@@ -25,7 +29,21 @@ export function openAskingJob({
   };
 }
 
+/** For the jobs of all tests of a file. */
+let passedMs = 0;
+
 /** Makes every question appear to have been asked this much earlier. */
 export async function passTime(query: Query, interval: string): Promise<void> {
-  await query('update instep.questions set due_at = due_at - $1::interval', [interval]);
+  const [row] = await query<{ ms: number }>(
+    'select (extract(epoch from $1::interval) * 1000)::bigint as ms',
+    [interval],
+  );
+  passedMs += row?.ms ?? 0;
+  await query(
+    `update instep.asked_customers
+        set first_asked_at = first_asked_at - $1::interval,
+            asked_at = asked_at - $1::interval,
+            again_at = again_at - $1::interval`,
+    [interval],
+  );
 }

@@ -5,9 +5,8 @@ import type { Query } from '../internals/database.ts';
 /** Records that all teams were compared with Stripe, without an issue. */
 export async function recordComparison(query: Query, atMs = Date.now()): Promise<void> {
   await query(`
-    insert into instep.questions (kind, subject, answered_at, due_at)
-    select distinct 'first-subscriptions', provider_customer_id, 'infinity'::timestamptz,
-           'infinity'::timestamptz
+    insert into instep.asked_customers (customer_id, first_asked_at, asked_at)
+    select distinct provider_customer_id, now(), now()
       from teams
      where provider_customer_id is not null
         on conflict do nothing`);

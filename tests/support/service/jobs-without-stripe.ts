@@ -12,7 +12,6 @@ export const REFUSING_API: StripeApi = {
   listEvents: refuse,
   listSubscriptions: refuse,
   retrieveCustomer: refuse,
-  listCustomers: refuse,
 };
 
 type Services = Parameters<typeof createJobs>[0];

@@ -146,7 +146,6 @@ function countsOf({ counts, isDryRun }: Progress): (readonly [string, Child])[] 
     ['Teams with the right plan but missing events', countText(counts.unrecorded)],
     ['Subscriptions listed', countText(counts.subscriptions)],
     ['Customers with a subscription but no team', countText(counts.customersWithoutTeam)],
-    ['Teams without a plan whose customer pays', countText(counts.paidWithoutPlan)],
     [
       'Teams with a customer unknown to Stripe',
       <Badge tone={unknown > 0 ? 'warning' : 'quiet'}>{countText(unknown)}</Badge>,

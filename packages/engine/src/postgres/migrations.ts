@@ -103,32 +103,26 @@ values ('access-rules'),
        ('reconcile'),
        ('retention');
 
--- What maintenance asks Stripe (src/maintenance/questions.ts).
-create table instep.questions (
-  kind            text        not null,
-  -- The id of a subscription, a product or a customer.
-  subject         text        not null,
-  -- Since when an answer has been needed.
-  raised_at       timestamptz not null default now(),
-  -- When Stripe was asked for its last answer. Only that about a customer is kept.
-  answered_at     timestamptz,
-  attempts        integer     not null default 0,
-  -- When to ask next; infinity: never.
-  due_at          timestamptz not null default '-infinity',
-  primary key (kind, subject)
+-- The customers of teams about whom Stripe was asked.
+create table instep.asked_customers (
+  customer_id    text        primary key,
+  -- When Stripe was asked first, or last asked to be asked by an app.
+  first_asked_at timestamptz not null,
+  -- When it was asked for its last answer; null: an app needs a newer one.
+  asked_at       timestamptz,
+  -- When to ask again, because of that, or because it had no subscription; null: its events will tell.
+  again_at       timestamptz
 );
 
-create index questions_due on instep.questions (kind, due_at) where due_at < 'infinity';
+create index asked_customers_again on instep.asked_customers (again_at) where again_at is not null;
 
--- The subscriptions and customers that a reconciliation in progress has found in Stripe's lists.
+-- The subscriptions of teams' customers that a reconciliation in progress has found in Stripe's list.
 create table instep.listed_subscriptions (
   customer_id     text        not null,
-  -- Empty for a customer without subscriptions.
   subscription_id text        not null,
-  status          text,
-  details         json,
+  details         json        not null,
   -- The row includes every change up to this time.
-  as_of           timestamptz,
+  as_of           timestamptz not null,
   primary key (customer_id, subscription_id)
 );
 

@@ -12,7 +12,7 @@ import { tieGroupRangeOf, tieGroupRanges } from '../rule/event-key-layout.ts';
 import type { Json } from '../rule/json.ts';
 import type { Logger } from '../runtime/logging.ts';
 import type { StripeApi } from '../stripe/api.ts';
-import { isRefusedByStripe } from '../stripe/api-failure.ts';
+import { isRefusedByStripe, StripeApiFailed } from '../stripe/api-failure.ts';
 import { parseEvent } from '../stripe/parse-event.ts';
 import { type LeasedRun, withLease } from './lease.ts';
 import { readPages } from './stripe-calls.ts';
@@ -25,11 +25,8 @@ type CatchUpOptions = {
   readonly logger: Logger;
   readonly now: () => number;
   readonly nonce: () => string;
-  /**
-   * Compares a customer's teams with Stripe, and repairs them. Returns false if the key lacks permission for
-   * that. By default, listed events are ingested without a comparison.
-   */
-  readonly compareCustomer?: (customerId: string, signal: AbortSignal) => Promise<boolean>;
+  /** Compares a customer's teams with Stripe, and repairs them. By default, listed events are ingested without that. */
+  readonly compareCustomer?: (customerId: string, signal: AbortSignal) => Promise<unknown>;
   /** Whether the first run can begin: listed events say little about teams that were never compared. */
   readonly isFirstComparisonOver?: () => Promise<boolean>;
 };
@@ -205,8 +202,19 @@ async function compareUnknown(
     const rowId = plan.providerSubscriptionId;
     if (!rowId || states.of(customerId).subscriptions.has(rowId)) continue;
     // A key without permission lacks it for every customer.
-    const isForbidden = unclear.size > 0 || !(await compareCustomer(customerId, signal));
+    const isForbidden =
+      unclear.size > 0 || (await lacksPermission(compareCustomer(customerId, signal)));
     if (isForbidden) unclear.add(customerId);
   }
   return unclear;
+}
+
+async function lacksPermission(call: Promise<unknown>): Promise<boolean> {
+  try {
+    await call;
+    return false;
+  } catch (error) {
+    if (error instanceof StripeApiFailed && error.isForbidden) return true;
+    throw error;
+  }
 }

@@ -2,11 +2,12 @@
 
 export { askForOrder } from './ambiguous-order.ts';
 export { ASK_STRIPE_JOB } from './ask-stripe.ts';
+export { readIsCompared, requestSubscriptions } from './asked-customers.ts';
 export { type LeasedRun, readLeasedJob, withLease } from './lease.ts';
 export { createPruneJob, type PruneServices, readPrunedBefore } from './prune.ts';
-export { readIsCompared, requestSubscriptions } from './questions.ts';
 export { type Difference, type RebuildFailure, rebuild } from './rebuild.ts';
 export { rebuildState } from './rebuild-state.ts';
+export { compareAnswer, snapshotOf } from './reconcile/compare-customer.ts';
 export {
   type DriftCause,
   type DriftIssue,
@@ -22,7 +23,6 @@ export {
   readProgress,
 } from './reconcile/progress.ts';
 export { reconcile, reconcileCustomer } from './reconcile/reconcile.ts';
-export { reconcileSubscribed, snapshotOf } from './reconcile/reconcile-teams.ts';
 export { pseudonymsWith, redactBody, redactEvents } from './redact.ts';
 export { limitOwnRate, limitRate } from './stripe-calls.ts';
 export { type Job, type MaintenanceMode, startMaintenance } from './worker.ts';

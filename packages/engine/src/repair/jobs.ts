@@ -2,20 +2,14 @@
 
 import type { StripeApi } from '../stripe/api.ts';
 import { askForOrder } from './ambiguous-order.ts';
-import {
-  ASK_STRIPE_JOB,
-  askForEnd,
-  askForName,
-  askForSubscriptions,
-  createAskJob,
-} from './ask-stripe.ts';
+import { askForEnd, askForName, createAskJob } from './ask-stripe.ts';
 import { createCatchUpJob } from './catch-up.ts';
 import type { FailedJobs } from './failed-jobs.ts';
-import { READS_ALL_TEAMS, withLease } from './lease.ts';
 import { createPruneJob, pruneCustomers, pruneLog } from './prune.ts';
-import { raiseNewCustomers } from './questions.ts';
+import { compareCustomer } from './reconcile/compare-customer.ts';
+import type { ReconciliationIssue } from './reconcile/drift.ts';
 import type { ReconcileServices } from './reconcile/progress.ts';
-import { createComparison, createReconcileJob, hasCompared } from './reconcile/reconcile.ts';
+import { createReconcileJob, hasCompared } from './reconcile/reconcile.ts';
 import { createSettleJobs } from './settle-jobs.ts';
 import { limitRate } from './stripe-calls.ts';
 import type { Job } from './worker.ts';
@@ -27,9 +21,16 @@ type Settings = {
   readonly eventRetentionMs: number | null;
 };
 
+type Services = ReconcileServices & {
+  readonly api: StripeApi;
+  readonly failedJobs: FailedJobs;
+  /** A monotonic clock, in milliseconds. */
+  readonly clockMs?: () => number;
+};
+
 /** The jobs that find and repair everything that can be out of sync. */
 export function createJobs(
-  services: ReconcileServices & { readonly api: StripeApi; readonly failedJobs: FailedJobs },
+  services: Services,
   { catchUpIntervalMs, reconcileIntervalMs, eventRetentionMs }: Settings,
 ): Job[] {
   const {
@@ -46,29 +47,24 @@ export function createJobs(
   const holder = nonce();
   const api = limitRate(services.api);
   const { retrieveSubscription, retrieveProductName, listEvents } = api;
-  const reconcile = { ...services, api };
   const comparesTeams = reconcileIntervalMs !== null;
   const ordering = { query, ingest, retrieveSubscription, now, nonce };
-  const asking = { ...READS_ALL_TEAMS, name: ASK_STRIPE_JOB, holder };
-  const findNewCustomers = () => withLease(query, asking, (run) => raiseNewCustomers(run, query));
+  const onIssue = ({ kind, ...issue }: ReconciliationIssue) => logger.info(issue, kind);
+  const comparing = { ...services, api, isDryRun: false, onIssue };
   const jobs: Job[] = [
     ...createSettleJobs({ database, settle, logger, planSelection, keepsPaused, holder }),
-    {
-      name: ASK_STRIPE_JOB,
-      intervalMs: 1_000,
-      run: createAskJob({
-        query,
-        logger,
-        failedJobs: services.failedJobs,
-        asks: {
-          'ambiguous-order': (id, signal) => askForOrder(id, ordering, signal),
-          'unconfirmed-ends': askForEnd(ordering, retrieveSubscription),
-          'product-names': askForName(query, retrieveProductName),
-          ...(comparesTeams && { 'first-subscriptions': askForSubscriptions(reconcile) }),
-        },
-        ...(comparesTeams && { findNewCustomers }),
-      }),
-    },
+    createAskJob({
+      ...{ query, logger, holder, failedJobs: services.failedJobs, clockMs: services.clockMs },
+      asks: {
+        'ambiguous-order': (id, signal) => askForOrder(id, ordering, signal),
+        'unconfirmed-ends': askForEnd(ordering, retrieveSubscription),
+        'product-names': askForName(query, retrieveProductName),
+        ...(comparesTeams && {
+          'first-subscriptions': (id: string, signal: AbortSignal) =>
+            compareCustomer(id, { ...comparing, isNew: true }, signal),
+        }),
+      },
+    }),
     ...createPruneJob(
       { query, now, holder },
       'retention',
@@ -82,13 +78,13 @@ export function createJobs(
     ),
   ];
   if (reconcileIntervalMs !== null) {
-    const run = createReconcileJob(reconcile, reconcileIntervalMs);
+    const run = createReconcileJob({ ...services, api }, reconcileIntervalMs);
     jobs.push({ name: 'reconcile', intervalMs: 5_000, run });
   }
   if (catchUpIntervalMs !== null) {
     const catchUp = {
       ...{ query, ingest, listEvents, logger, now, nonce },
-      compareCustomer: createComparison(reconcile),
+      compareCustomer: (id: string, signal: AbortSignal) => compareCustomer(id, comparing, signal),
       isFirstComparisonOver: async () => reconcileIntervalMs === null || (await hasCompared(query)),
     };
     const run = createCatchUpJob(catchUp, catchUpIntervalMs);

@@ -19,6 +19,7 @@ import { type AccessRules, ALL_ACCESS_RULES, accessRulesText } from '../rule/acc
 import type { PlanSelection } from '../rule/plan-selection.ts';
 import type { Logger } from '../runtime/logging.ts';
 import { READS_ALL_TEAMS, sweep, withLease } from './lease.ts';
+import { Rests } from './rests.ts';
 import type { Job } from './worker.ts';
 
 type SettleOptions = AccessRules & {
@@ -48,13 +49,10 @@ export function createSettleJobs(options: SettleOptions): Job[] {
 
   /** One instance at a time searches. Its repairs need no lease, so that a slow one does not delay the next search. */
   function settleJob(name: string, intervalMs: number, find: Find, repair: Repair = settle): Job {
-    const leftAloneUntilMs = new Map<string, number>();
+    const rests = new Rests({ firstPauseMs: againAfterMs, longestPauseMs: againAfterMs });
 
     async function findDue(): Promise<readonly string[]> {
-      for (const [id, untilMs] of leftAloneUntilMs) {
-        if (performance.now() >= untilMs) leftAloneUntilMs.delete(id);
-      }
-      const page = { limit: BATCH, exceptIds: [...leftAloneUntilMs.keys()] };
+      const page = { limit: BATCH, exceptIds: rests.current() };
       const lease = { ...READS_ALL_TEAMS, name, holder, dueAfterMs };
       const searching = withLease(query, lease, (run) =>
         sweep(run, (afterId) => find({ afterId, ...page }), page),
@@ -70,7 +68,7 @@ export function createSettleJobs(options: SettleOptions): Job[] {
         if (!canOthersSucceed(err)) throw err;
         logger.warn({ customerId, err }, 'plan of a team not written');
       }
-      leftAloneUntilMs.set(customerId, performance.now() + againAfterMs);
+      rests.begin(customerId);
       return false;
     }
 

@@ -102,6 +102,5 @@ export function limitRate(api: StripeApi): StripeApi {
     listEvents: limited(api.listEvents),
     listSubscriptions: limited(api.listSubscriptions),
     retrieveCustomer: limited(api.retrieveCustomer),
-    listCustomers: limited(api.listCustomers),
   };
 }

@@ -113,7 +113,6 @@ export function createStripeApiWith(get: Get) {
         throw error;
       }
     },
-    listCustomers: (from: From, signal?: AbortSignal) => list('/v1/customers', from, [], signal),
   };
 }
 

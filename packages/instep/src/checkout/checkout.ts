@@ -13,10 +13,10 @@ import {
   type Team,
 } from 'instep-engine/postgres';
 import {
+  compareAnswer,
   listCustomer,
   type ReconcileServices,
   type ReconciliationIssue,
-  reconcileSubscribed,
   requestSubscriptions,
   snapshotOf,
 } from 'instep-engine/repair';
@@ -132,27 +132,25 @@ export async function syncCustomer(
 
 async function sync(services: CheckoutServices, customerId: string): Promise<TeamAccess> {
   const { query } = services.database;
-  const [team] = isId(customerId) ? await readTeamsOf(query, [customerId]) : [];
+  const teams = isId(customerId) ? await readTeamsOf(query, [customerId]) : [];
+  const [team] = teams;
   if (team === undefined) {
     throw new SyncFailed('CUSTOMER_WITHOUT_TEAM', 'no team has this customer: link it first');
   }
   const onIssue = (issue: ReconciliationIssue) => services.logger.info(issue, 'customer synced');
-  const options = { ...services, isDryRun: false, onIssue };
-  const customerOf = async () => customerId;
+  const options = { ...services, isDryRun: false, isNew: true, onIssue };
+  const askedAtMs = services.now();
   const listed = await askStripe(
     (signal) => listCustomer(customerId, options, signal),
     services,
-    customerOf,
+    async () => customerId,
   );
   if (listed === null) {
     throw new SyncFailed('CUSTOMER_UNKNOWN', `Stripe does not know the customer ${customerId}`);
   }
   await abortAfter(DEADLINE_MS, undefined, (signal) =>
-    reconcileSubscribed(customerId, listed.subscriptions, options, signal),
-  ).catch(async (error: unknown) => {
-    // A team whose subscription was not listed is asked about again.
-    throw error instanceof StripeApiFailed ? await unavailable(error, services, customerOf) : error;
-  });
+    compareAnswer({ customerId, teams, askedAtMs, listed }, options, signal),
+  );
   // The events that arrived before the customer had a team, as maintenance would within seconds.
   await services.settle(customerId);
   return await accessOf(team.id, services);
@@ -266,11 +264,11 @@ async function askStripe<Value>(
 /** Lets maintenance ask for the customer's subscriptions as soon as Stripe answers again. */
 async function unavailable(
   cause: Error,
-  { database: { query } }: CheckoutServices,
+  { database: { query }, now }: CheckoutServices,
   customerOf: () => Promise<string | null>,
 ): Promise<SyncFailed> {
   const customerId = await customerOf();
-  if (customerId !== null) await requestSubscriptions(query, [customerId]);
+  if (customerId !== null) await requestSubscriptions(query, customerId, now());
   return new SyncFailed('STRIPE_UNAVAILABLE', `Stripe's API failed: ${cause.message}`, { cause });
 }
 

@@ -2,23 +2,22 @@
 
 import type { Command } from 'commander';
 import type { ApplicationId } from 'instep-engine/postgres';
-import {
-  type Counts,
-  type Difference,
-  type DriftIssue,
-  type RebuildFailure,
-  ReconciliationFailed,
-  type ReconciliationIssue,
+import type {
+  Counts,
+  Difference,
+  DriftIssue,
+  RebuildFailure,
+  ReconciliationIssue,
 } from 'instep-engine/repair';
 import { PLAN_FIELDS, type PlanInRow } from 'instep-engine/rule';
 import { codeOf, counted, countText } from 'instep-engine/runtime';
-import { ADVICE, rebuildTeams, reconcileTeams } from 'instep-operate';
+import { rebuildTeams, reconcileTeams } from 'instep-operate';
 import { readApiConfig } from '../config/config.ts';
 import { applicationId, createCommand } from './arguments.ts';
 import { CommandFailed, type Json, print, printMessage, shownTime, stopSignal } from './output.ts';
 import { askReason, withContext } from './with-context.ts';
 
-type Options = { dryRun?: boolean; customer?: string; resume?: boolean } & Json;
+type Options = { dryRun?: boolean; customer?: string } & Json;
 
 export function reconcileCommand(): Command {
   const command = createCommand(
@@ -28,22 +27,15 @@ export function reconcileCommand(): Command {
   )
     .option('--dry-run', 'report drift without repairing it')
     .option('--customer <id>', 'only this customer')
-    .option('--resume', 'continue a reconciliation that was interrupted within the last 24 hours')
     .option('--json', 'print a JSON line for each issue, and one for the counts')
     .action(reconcile);
   return askReason(command);
 }
 
-async function reconcile({
-  dryRun = false,
-  customer,
-  json,
-  resume = false,
-}: Options): Promise<void> {
+async function reconcile({ dryRun = false, customer, json }: Options): Promise<void> {
   const request = {
     customerId: customer,
     isDryRun: dryRun,
-    canResume: resume,
     signal: stopSignal(),
     onIssue(issue: ReconciliationIssue) {
       print(json ? JSON.stringify(issue) : describeIssue(issue));
@@ -52,9 +44,7 @@ async function reconcile({
   const counts = await withContext(
     (context, operator) => reconcileTeams(context, operator, request),
     readApiConfig(process.env),
-  ).catch((error: unknown) => {
-    throw customer === undefined ? withHint(error) : error;
-  });
+  );
 
   if (json) print(JSON.stringify({ kind: 'counts', ...counts }));
   else printMessage(describeCounts(counts, dryRun));
@@ -64,7 +54,7 @@ async function reconcile({
 
 /** What the command leaves for an operator, the most severe first; `null`: nothing. */
 function describeLeft(counts: Counts, isDryRun: boolean): string | null {
-  const { drifts, repaired, unknownCustomers, paidWithoutPlan } = counts;
+  const { drifts, repaired, unknownCustomers } = counts;
   const left = drifts - repaired;
   if (left > 0) {
     const [verb, them] = left === 1 ? ['is', 'it'] : ['are', 'them'];
@@ -75,18 +65,7 @@ function describeLeft(counts: Counts, isDryRun: boolean): string | null {
     const remedy = 'link others, or check the account and the mode of STRIPE_SECRET_KEY';
     return `Stripe does not know the customers of ${counted(unknownCustomers, 'team')}: ${remedy}`;
   }
-  if (paidWithoutPlan > 0) {
-    const teams = counted(paidWithoutPlan, 'team');
-    return `the customers of ${teams} without a plan pay: ${ADVICE['paid-without-plan']}`;
-  }
   return null;
-}
-
-function withHint(cause: unknown): unknown {
-  if (!(cause instanceof ReconciliationFailed && cause.code === 'RECONCILIATION_FAILED'))
-    return cause;
-  const message = `${cause.message}: continue with \`instep reconcile --resume\``;
-  return new CommandFailed(cause.code, message, { cause });
 }
 
 export function describeIssue(issue: ReconciliationIssue): string {
@@ -104,10 +83,6 @@ export function describeIssue(issue: ReconciliationIssue): string {
     }
     case 'unknown customer':
       return `team ${issue.teamId}: Stripe does not know its customer ${issue.customerId}`;
-    case 'paid without a plan': {
-      const { teamId, customerId, subscriptionId, planName } = issue;
-      return `team ${teamId} (${customerId}) has no plan, but its customer pays for ${planName ?? 'one'} (${subscriptionId})`;
-    }
   }
 }
 
@@ -131,7 +106,6 @@ function describeCounts(counts: Counts, isDryRun: boolean): string {
     ...nonzero(counts.unrecorded, 'correct team', 'with a missing event'),
     ...nonzero(counts.customersWithoutTeam, 'customer', 'without a team'),
     ...nonzero(counts.unknownCustomers, 'team', 'whose customer Stripe does not know'),
-    ...nonzero(counts.paidWithoutPlan, 'team', 'without a plan whose customer pays'),
     ...nonzero(unreadable, 'subscription', 'that could not be read'),
   ];
   const head = `${counted(subscriptions, 'subscription')}, ${counted(teams, 'team')}`;

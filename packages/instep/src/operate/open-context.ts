@@ -138,7 +138,6 @@ const WITHOUT_STRIPE: StripeApi = {
   listEvents: refuse,
   listSubscriptions: refuse,
   retrieveCustomer: refuse,
-  listCustomers: refuse,
 };
 
 /** Makes a context of a database, with an ingest pipeline of its own. */

@@ -32,11 +32,9 @@ const COUNT_TEAMS = ({ teams }: ApplicationTables) => `
       select ${TEAM_STATUS} as status,
              count(*) as teams,
              count(provider_customer_id) as linked,
-             count(*) filter (where asked.answered_at >= asked.raised_at) as compared
+             count(asked.asked_at) as compared
         from ${teams.rows} as teams
-        left join instep.questions as asked
-               on asked.kind = 'first-subscriptions'
-              and asked.subject = provider_customer_id
+        left join instep.asked_customers as asked on asked.customer_id = provider_customer_id
        group by 1
        order by teams desc, status`;
 

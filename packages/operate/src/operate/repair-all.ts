@@ -26,8 +26,6 @@ export type ReconcileRequest = {
   readonly customerId?: string | undefined;
   /** Reports drift without repairing it. */
   readonly isDryRun?: boolean;
-  /** Whether to continue a reconciliation of all teams that was interrupted within the last 24 hours; not by default. */
-  readonly canResume?: boolean;
   readonly onIssue?: (issue: ReconciliationIssue) => void;
   readonly signal?: AbortSignal;
 };
@@ -46,10 +44,10 @@ export async function reconcileTeams(
   operator: Operator,
   request: ReconcileRequest = {},
 ): Promise<Counts> {
-  const { customerId, isDryRun = false, onIssue = () => undefined, canResume = false } = request;
+  const { customerId, isDryRun = false, onIssue = () => undefined } = request;
   const { signal = new AbortController().signal } = request;
   const compare = async (services: OperateContext) => {
-    const options = { ...services, api: limitRate(services.api), isDryRun, onIssue, canResume };
+    const options = { ...services, api: limitRate(services.api), isDryRun, onIssue };
     if (customerId === undefined) return await reconcile(options, signal);
     return await reconcileCustomer(customerId, options, signal);
   };

@@ -119,6 +119,22 @@ export async function storeIssues(
   });
 }
 
+/** Those of these customers that have an issue. */
+export async function readCustomersWithIssue(
+  query: Query,
+  customerIds: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const rows = await query<{ customerId: string }>({
+    name: 'read_customers_with_issue',
+    text: `
+      select customer_id as "customerId"
+        from instep.findings
+       where customer_id = any ($1::text[])`,
+    values: [customerIds],
+  });
+  return new Set(rows.map(({ customerId }) => customerId));
+}
+
 /** Deletes what a comparison found about the plan of a team, whose row is about to change. */
 export async function deleteIssuesAboutPlan(query: Query, teamId: ApplicationId): Promise<void> {
   await query({

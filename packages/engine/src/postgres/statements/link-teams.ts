@@ -50,9 +50,8 @@ export async function linkTeam(
 }
 
 const FORGET_ANSWER = `
-      delete from instep.questions
-       where kind = 'first-subscriptions'
-         and subject = $1`;
+      delete from instep.asked_customers
+       where customer_id = $1`;
 
 const SET_CUSTOMER = ({ teams: { table } }: ApplicationTables) => `
       update ${table.name}

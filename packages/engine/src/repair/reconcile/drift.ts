@@ -30,7 +30,7 @@ export type Drift = Pick<DriftIssue, 'shouldBe' | 'cause' | 'subscriptionIds' | 
   readonly toIngest: readonly DatedSubscription[];
 };
 
-type DriftOptions = {
+export type DriftOptions = {
   readonly planSelection: PlanSelection;
   readonly names: ReadonlyMap<string | null, string>;
   readonly nowMs: number;
@@ -241,15 +241,6 @@ export type ReconciliationIssue =
       readonly kind: 'customer without a team';
       readonly customerId: string;
       readonly statuses: readonly string[];
-    }
-  /** A team has no plan, because a subscription of its customer has ended, and another one goes on. */
-  | {
-      readonly kind: 'paid without a plan';
-      readonly teamId: ApplicationId;
-      readonly customerId: string;
-      /** The one that goes on. */
-      readonly subscriptionId: string | null;
-      readonly planName: string | null;
     }
   /** Stripe does not have the customer of a team. */
   | {

@@ -16,7 +16,7 @@ export type ReconcileServices = {
   readonly database: Database;
   readonly ingest: Ingest;
   readonly settle: Settle;
-  readonly api: Pick<StripeApi, 'listSubscriptions' | 'listCustomers' | 'retrieveCustomer'>;
+  readonly api: Pick<StripeApi, 'listSubscriptions' | 'retrieveCustomer'>;
   readonly nameOf: NameOf;
   readonly planSelection: PlanSelection;
   readonly keepsPaused?: boolean;
@@ -30,12 +30,10 @@ export type ReconcileServices = {
 export type ReconcileOptions = ReconcileServices & {
   /** Reports drift without repairing it. */
   readonly isDryRun: boolean;
-  /** Whether to continue a reconciliation of all teams that was interrupted within the last 24 hours; not by default. */
-  readonly canResume?: boolean;
   /** The operator who asked for it. */
   readonly operator?: ActingOperator;
   readonly onIssue: (issue: ReconciliationIssue) => void;
-  /** How often all teams are compared, if this run is one of those. */
+  /** How often all teams are compared, if this run is one of those: then it continues one that was interrupted. */
   readonly intervalMs?: number;
 };
 
@@ -52,7 +50,6 @@ const countsShape = v.object({
   unrecorded: count,
   customersWithoutTeam: count,
   unknownCustomers: count,
-  paidWithoutPlan: count,
 });
 
 export type Counts = Readonly<v.InferOutput<typeof countsShape>>;
@@ -101,22 +98,18 @@ export class ReconciliationFailed extends CodedError<ReconciliationCode> {}
 /** An older list is too outdated to compare with. */
 const RESUMABLE_MS = 24 * 60 * 60 * 1_000;
 
-type StartOptions = Pick<ReconcileOptions, 'isDryRun' | 'canResume' | 'intervalMs'> & {
-  readonly nowMs: number;
-};
+type StartOptions = Pick<ReconcileOptions, 'isDryRun' | 'intervalMs' | 'now'>;
 
 /** Where a reconciliation starts: where the last one was interrupted, if it can continue it. */
-export function startOf(
-  saved: unknown,
-  { isDryRun, canResume = false, intervalMs, nowMs }: StartOptions,
-): Progress {
+export function startOf(saved: unknown, { isDryRun, intervalMs, now }: StartOptions): Progress {
+  const nowMs = now();
   const last = readProgress(saved);
   const kept = {
     completed: last?.completed ?? null,
     intervalMs: intervalMs ?? last?.intervalMs ?? null,
   };
   const isResumed =
-    canResume &&
+    intervalMs !== undefined &&
     last !== null &&
     last.phase !== 'done' &&
     last.isDryRun === isDryRun &&

@@ -1,31 +1,29 @@
-// Compares all teams with Stripe, or those of one customer: for a command, an operator, a job of maintenance, and catch-up.
+// Compares all teams with Stripe, or those of one customer: for a command, an operator, and a job of maintenance.
 
-import type { ApplicationId } from '../../postgres/application.ts';
 import type { Query } from '../../postgres/database.ts';
-import { pagesOf } from '../../postgres/examine.ts';
-import { deleteOldIssues, storeIssues } from '../../postgres/statements/issues.ts';
-import { readPaidWithoutPlan } from '../../postgres/statements/paid-without-plan.ts';
+import { readStates } from '../../postgres/statements/customers.ts';
+import { deleteOldIssues, readCustomersWithIssue } from '../../postgres/statements/issues.ts';
 import { type LinkedTeam, readLinkedTeams, readTeamsOf } from '../../postgres/statements/teams.ts';
+import type { CustomerState } from '../../rule/customer-state.ts';
+import { hasPlan } from '../../rule/plan.ts';
+import { ENDED_STATUSES } from '../../rule/status.ts';
 import { DeadlineExceeded } from '../../runtime/deadline.ts';
 import { Stopped } from '../../runtime/retry.ts';
-import { idOf } from '../../stripe/api.ts';
 import { StripeApiFailed } from '../../stripe/api-failure.ts';
 import type { ListedSubscription } from '../../stripe/subscription-snapshot.ts';
+import { storeAnswered } from '../asked-customers.ts';
 import { type LeasedRun, readLeasedJob, withLease } from '../lease.ts';
-import { storeAnswered } from '../questions.ts';
-import { readPages } from '../stripe-calls.ts';
 import type { Job } from '../worker.ts';
-import { customerIssue, type ReconciliationIssue } from './drift.ts';
 import {
-  deleteListed,
-  listCustomer,
-  readListed,
-  readListings,
-  readTeamlessCustomers,
-  readUnlistedTeams,
-  storeListed,
-  storeListedCustomers,
-} from './listed-subscriptions.ts';
+  type Answered,
+  compareAnswer,
+  compareCustomer,
+  goingOn,
+  isMissedStatus,
+  reportTeamless,
+} from './compare-customer.ts';
+import { type DriftOptions, driftOf, type ReconciliationIssue } from './drift.ts';
+import { deleteListed, readListed, readListings, storeListed } from './listed-subscriptions.ts';
 import {
   added,
   type Counts,
@@ -36,7 +34,6 @@ import {
   ReconciliationFailed,
   startOf,
 } from './progress.ts';
-import { reconcileTeams, storeUnknown, unknownAmong } from './reconcile-teams.ts';
 
 const JOB = 'reconcile';
 
@@ -58,16 +55,21 @@ export async function reconcile(options: ReconcileOptions, signal: AbortSignal):
   );
 }
 
+/** Reconciles the teams of one customer. @throws ReconciliationFailed */
+export async function reconcileCustomer(
+  customerId: string,
+  options: ReconcileOptions,
+  signal: AbortSignal,
+): Promise<Counts> {
+  return added(NOTHING_COUNTED, await explainFailure(compareCustomer(customerId, options, signal)));
+}
+
 /** Reconciles all teams at an interval, and logs what was found and repaired. */
 export function createReconcileJob(services: ReconcileServices, intervalMs: number): Job['run'] {
   const { database, logger, nonce } = services;
   const onIssue = ({ kind, ...issue }: ReconciliationIssue) =>
     logger[kind === 'unrecorded' ? 'info' : 'warn'](issue, kind);
-  const options = {
-    ...{ ...services, intervalMs, onIssue },
-    isDryRun: false,
-    canResume: true,
-  };
+  const options = { ...services, intervalMs, isDryRun: false, onIssue };
   const lease = { name: JOB, holder: nonce(), dueAfterMs: intervalMs };
 
   return async (signal) => {
@@ -97,7 +99,7 @@ const TEAMS_AT_ONCE = 500;
  *
  * @throws Stopped, DeadlineExceeded, StripeApiFailed or ReconciliationFailed
  */
-export async function reconcileAll(
+async function reconcileAll(
   run: LeasedRun,
   options: ReconcileOptions,
   signal: AbortSignal,
@@ -105,7 +107,8 @@ export async function reconcileAll(
   const { database, now } = options;
   const { query } = database;
   const { listSubscriptions } = options.api;
-  let progress = startOf(run.progress, { ...options, nowMs: now() });
+  let progress = startOf(run.progress, options);
+  const { startedAtMs } = progress;
 
   async function save(next: Partial<Progress>, found: Partial<Counts>): Promise<void> {
     progress = { ...progress, ...next, counts: added(progress.counts, found) };
@@ -117,203 +120,166 @@ export async function reconcileAll(
   if (progress.phase === 'listing') {
     const { cursor } = progress;
     if (cursor === null) await deleteListed(query);
+    const teamless = new Set<string>();
     for await (const page of readListings({ listSubscriptions, cursor, now, signal })) {
-      const subscriptions = await storeListed(query, page.subscriptions);
-      const phase = page.cursor === null ? 'comparing' : 'listing';
-      await save({ cursor: page.cursor, phase }, { subscriptions, unreadable: page.unreadable });
+      const { subscriptions, unreadable, cursor } = page;
+      const customersWithoutTeam = await storePage(subscriptions, teamless, options);
+      const phase = cursor === null ? 'comparing' : 'listing';
+      const found = { subscriptions: subscriptions.length, unreadable, customersWithoutTeam };
+      await save({ cursor, phase }, found);
     }
   }
 
+  const quiet = { left: MAX_QUIET };
   for (;;) {
-    if (signal.aborted) throw new Stopped();
     const page = { afterId: progress.afterTeamId, limit: TEAMS_AT_ONCE };
     const { found: teams, examinedTo } = await readLinkedTeams(query, page);
-    const customerIds = teams.map(({ customerId }) => customerId);
-    const listed = await readListed(query, customerIds);
-    const listedIds = new Set(listed.map(({ customerId }) => customerId));
-    const withListed = teams.filter(({ customerId }) => listedIds.has(customerId));
-    const found = await reconcileTeams(withListed, listed, options, signal);
-    await storeAnswered(query, [...listedIds], progress.startedAtMs);
+    const found = await compareTeams(teams, { startedAtMs, quiet }, options, signal);
     // After the last page, only the teams that were added meanwhile are left.
-    await save({ afterTeamId: examinedTo ?? teams.at(-1)?.id ?? progress.afterTeamId }, found);
+    const afterTeamId = examinedTo ?? teams.at(-1)?.id ?? progress.afterTeamId;
+    await save({ afterTeamId }, { ...found, teams: teams.length });
     if (examinedTo === null) break;
   }
-
-  // Stops if another instance has taken over.
-  const onPage = () => save({}, {});
-  const { startedAtMs } = progress;
-  const counts = [
-    await findCustomersWithoutTeam(options),
-    await compareUnlistedTeams(startedAtMs, options, onPage, signal),
-    await findPaidWithoutPlan(options),
-  ].reduce(added, progress.counts);
-  // Before the list is deleted, which is in use if another instance has taken over.
+  const { counts } = progress;
   const completed = { startedAtMs, endedAtMs: now(), teams: counts.teams };
-  await run.complete({ ...progress, counts, completed, phase: 'done' });
+  // Before the list is deleted, which is in use if another instance has taken over.
+  await run.complete({ ...progress, completed, phase: 'done' });
   await deleteListed(query);
   await deleteOldIssues(query);
   return counts;
 }
 
-/** Finds customers with a subscription that no team has. */
-async function findCustomersWithoutTeam({
-  database: { query },
-  onIssue,
-}: ReconcileOptions): Promise<Partial<Counts>> {
-  let customersWithoutTeam = 0;
-  const read = (afterId: string | null) => readTeamlessCustomers(query, afterId);
-  for await (const found of pagesOf(read)) {
-    for (const customer of found) onIssue({ kind: 'customer without a team', ...customer });
-    const customerIds = found.map(({ customerId }) => customerId);
-    const issues = customerIds.map((customerId) =>
-      customerIssue('customer without a team', customerId, null),
-    );
-    await storeIssues(query, customerIds, issues);
-    customersWithoutTeam += found.length;
-  }
-  return { customersWithoutTeam };
+/** Stores a page of the list, and reports its customers that pay and have no team, once each. Returns their number. */
+async function storePage(
+  listed: readonly ListedSubscription[],
+  reported: Set<string>,
+  options: ReconcileOptions,
+): Promise<number> {
+  const { query } = options.database;
+  const ofCustomers = byCustomer(listed);
+  const teams = await readTeamsOf(query, [...ofCustomers.keys()]);
+  const linkedIds = new Set(teams.map(({ customerId }) => customerId));
+  await storeListed(
+    query,
+    listed.filter(({ customerId }) => linkedIds.has(customerId)),
+  );
+  const teamless = [...ofCustomers].flatMap(([customerId, own]) => {
+    const statuses = linkedIds.has(customerId) || reported.has(customerId) ? [] : goingOn(own);
+    return statuses.length === 0 ? [] : { customerId, statuses };
+  });
+  for (const { customerId } of teamless) reported.add(customerId);
+  await reportTeamless(teamless, options);
+  return teamless.length;
 }
 
-/** Finds teams without a plan whose customers pay: of one customer, or of all. */
-async function findPaidWithoutPlan(
-  { database: { query }, onIssue }: ReconcileOptions,
-  customerId?: string,
+/** A customer of teams, with what is known and listed of it. */
+type Compared = Omit<Answered, 'listed'> & {
+  readonly listed: readonly ListedSubscription[];
+  readonly state: CustomerState;
+  readonly hasIssue: boolean;
+};
+
+/** Each takes a connection, and requests use the same pool. */
+const CUSTOMERS_AT_ONCE = 5;
+
+/** Compares the customers of some teams with the list, asks about those that it leaves unclear, and repairs what differs. */
+async function compareTeams(
+  some: readonly LinkedTeam[],
+  { startedAtMs, quiet }: { readonly startedAtMs: number; readonly quiet: Quiet },
+  options: ReconcileOptions,
+  signal: AbortSignal,
 ): Promise<Partial<Counts>> {
-  let paidWithoutPlan = 0;
-  const read = async (afterId: string | null) => {
-    const page = { customerId, afterCustomerId: afterId ?? '', limit: TEAMS_AT_ONCE };
-    const found = await readPaidWithoutPlan(query, page);
-    return { found, examinedTo: found.at(-1)?.customerId ?? null };
-  };
-  for await (const found of pagesOf(read)) {
-    for (const { sinceMs: _, ...team } of found) onIssue({ kind: 'paid without a plan', ...team });
-    paidWithoutPlan += found.length;
+  const { database, planSelection, now } = options;
+  const { query } = database;
+  const { customers, names } = await readCompared(query, some, startedAtMs);
+  const known = { planSelection, names, nowMs: now() };
+  const judged = customers.map((one) => ({ ...one, verdict: verdictOf(one, known, quiet) }));
+  const right = judged.flatMap(({ verdict, customerId }) =>
+    verdict === 'right' ? customerId : [],
+  );
+  await storeAnswered(query, right, startedAtMs);
+  const others = judged.filter(({ verdict }) => verdict !== 'right');
+  let counts = NOTHING_COUNTED;
+  for (let next = 0; next < others.length; next += CUSTOMERS_AT_ONCE) {
+    if (signal.aborted) throw new Stopped();
+    const together = others.slice(next, next + CUSTOMERS_AT_ONCE).map((customer) => {
+      const listed = { subscriptions: customer.listed, unreadable: 0 };
+      return customer.verdict === 'unclear'
+        ? compareCustomer(customer.customerId, options, signal)
+        : compareAnswer({ ...customer, listed }, options, signal);
+    });
+    counts = (await Promise.all(together)).reduce(added, counts);
   }
-  return { paidWithoutPlan };
+  const { drifts, repaired, unrecorded, unknownCustomers } = counts;
+  return { drifts, repaired, unrecorded, unknownCustomers };
 }
 
-/** With more, the key belongs to another account. */
-const MAX_ASKED = 100;
+/** One with teams on several pages belongs to the page of the first. */
+async function readCompared(query: Query, some: readonly LinkedTeam[], askedAtMs: number) {
+  const someIds = new Set(some.map(({ id }) => id));
+  const teams = await readTeamsOf(
+    query,
+    some.map(({ customerId }) => customerId),
+  );
+  const ofCustomers = [...byCustomer(teams)].filter(
+    ([, [first]]) => first && someIds.has(first.id),
+  );
+  const customerIds = ofCustomers.map(([customerId]) => customerId);
+  const listedOf = byCustomer(await readListed(query, customerIds));
+  const withIssue = await readCustomersWithIssue(query, customerIds);
+  const states = await readStates(query, customerIds);
+  const customers = ofCustomers.map(([customerId, teams]): Compared => {
+    const listed = listedOf.get(customerId) ?? [];
+    const hasIssue = withIssue.has(customerId);
+    return { customerId, teams, listed, askedAtMs, state: states.of(customerId), hasIssue };
+  });
+  return { customers, names: states.names };
+}
 
 /**
- * Compares the teams whose customer has no listed subscription, and finds those whose customer Stripe does not know.
- * For the latter it reads the list of all customers, because many have no subscription. The lists leave out the
- * customers of test clocks, so Stripe is then asked about each one that is left.
+ * How many more customers are asked about although neither the list nor anything else shows a plan: for ids that Stripe does
+ * not know, and for test clocks, whose customers no list shows. An app can have many that never subscribe.
  */
-async function compareUnlistedTeams(
-  startedAtMs: number,
-  options: ReconcileOptions,
-  onPage: () => Promise<void>,
-  signal: AbortSignal,
-): Promise<Counts> {
-  const { query } = options.database;
-  await storeUnlistedCustomers(options, onPage, signal);
-  let counts = NOTHING_COUNTED;
-  let toAsk = MAX_ASKED;
-  for await (const page of unlistedTeams(query)) {
-    const listed: ListedSubscription[] = [];
-    const unknown = new Set<LinkedTeam>();
-    let unreadable = 0;
-    for (const team of page) {
-      if (team.isKnown) continue;
-      toAsk -= 1;
-      const own = toAsk < 0 ? null : await listCustomer(team.customerId, options, signal);
-      const isAsked = own === null && toAsk >= 0;
-      const isRight = isAsked && (await unknownAmong([team], options, signal)).length === 0;
-      if (own === null && !isRight) unknown.add(team);
-      listed.push(...(own?.subscriptions ?? []));
-      unreadable += own?.unreadable ?? 0;
-    }
-    const known = page.filter((team) => !unknown.has(team));
-    counts = [
-      { subscriptions: listed.length, unreadable },
-      await reconcileTeams(known, listed, options, signal),
-      await reportUnknown([...unknown], options),
-    ].reduce(added, counts);
-    const customerIds = page.map(({ customerId }) => customerId);
-    await storeAnswered(query, customerIds, startedAtMs);
+type Quiet = { left: number };
+
+const MAX_QUIET = 100;
+
+/** `differs`: the list shows it, also that it knows the teams' subscriptions. `unclear`: Stripe has to be asked. */
+function verdictOf(
+  { teams, listed, state, hasIssue }: Compared,
+  known: DriftOptions,
+  quiet: Quiet,
+): 'right' | 'differs' | 'unclear' {
+  if (listed.length === 0) {
+    const isQuiet = !hasIssue && !teams.some(({ plan }) => hasPlan(plan)) && hasEnded(state);
+    if (isQuiet) quiet.left -= 1;
+    return isQuiet && quiet.left < 0 ? 'right' : 'unclear';
   }
-  return counts;
+  const isSame =
+    teams.every((team) => driftOf(team, state, listed, known) === null) &&
+    !listed.some((one) => isMissedStatus(one, state));
+  if (isSame) return 'right';
+  // Without a subscription's id in its row, the app can't have written one that is newer than the list.
+  const isListed = ({ plan: { providerSubscriptionId: id } }: LinkedTeam) =>
+    !id || listed.some(({ subscriptionId }) => subscriptionId === id);
+  return teams.every(isListed) ? 'differs' : 'unclear';
 }
 
-/** Pages of the teams whose customer has no listed subscription. */
-const unlistedTeams = (query: Query) =>
-  pagesOf((afterId: ApplicationId | null) => readUnlistedTeams(query, afterId));
-
-/** Reads the list of customers until every customer of a team is found. */
-async function storeUnlistedCustomers(
-  { database, api }: ReconcileOptions,
-  onPage: () => Promise<void>,
-  signal: AbortSignal,
-): Promise<void> {
-  const { query } = database;
-  let unlisted = 0;
-  for await (const page of unlistedTeams(query)) {
-    const unknown = page.filter(({ isKnown }) => !isKnown);
-    unlisted += new Set(unknown.map(({ customerId }) => customerId)).size;
-  }
-  if (unlisted === 0) return;
-  const list = (cursor: string | null, signal: AbortSignal) =>
-    api.listCustomers({ cursor }, signal);
-  for await (const { objects } of readPages({ list, cursor: null, signal })) {
-    const ids = objects.flatMap((object) => idOf(object) ?? []);
-    unlisted -= await storeListedCustomers(query, ids);
-    await onPage();
-    if (unlisted <= 0) return;
-  }
-}
-
-async function reportUnknown(
-  teams: readonly LinkedTeam[],
-  { database: { query }, onIssue }: ReconcileOptions,
-): Promise<Partial<Counts>> {
-  for (const { id: teamId, customerId } of teams) {
-    onIssue({ kind: 'unknown customer', teamId, customerId });
-  }
-  await storeUnknown(query, teams);
-  return { teams: teams.length, unknownCustomers: teams.length };
-}
-
-/** Reconciles the teams of one customer. @throws ReconciliationFailed */
-export async function reconcileCustomer(
-  customerId: string,
-  options: ReconcileOptions,
-  signal: AbortSignal,
-): Promise<Counts> {
-  return added(NOTHING_COUNTED, await explainFailure(compareCustomer(customerId, options, signal)));
-}
-
-async function compareCustomer(
-  customerId: string,
-  options: ReconcileOptions,
-  signal: AbortSignal,
-): Promise<Partial<Counts>> {
-  const { query } = options.database;
-  const askedAtMs = options.now();
-  const teams = await readTeamsOf(query, [customerId]);
-  const listed = await listCustomer(customerId, options, signal);
-  if (listed === null) {
-    await storeAnswered(query, [customerId], askedAtMs);
-    return await reportUnknown(await unknownAmong(teams, options, signal), options);
-  }
-  // Stripe knows the customer.
-  await storeIssues(query, [customerId], [], ['unknown customer']);
-  const { subscriptions, unreadable } = listed;
-  const found = await reconcileTeams(teams, subscriptions, options, signal);
-  await storeAnswered(query, [customerId], askedAtMs);
-  const paid = await findPaidWithoutPlan(options, customerId);
-  const counts = { ...found, ...paid, unreadable, subscriptions: subscriptions.length };
-  const statuses = subscriptions
-    .filter(({ endedSeconds }) => endedSeconds === null)
-    .map(({ status }) => status);
-  if (teams.length > 0 || statuses.length === 0) return counts;
-  options.onIssue({ kind: 'customer without a team', customerId, statuses });
-  await storeIssues(
-    query,
-    [customerId],
-    [customerIssue('customer without a team', customerId, null)],
+const hasEnded = ({ subscriptions }: CustomerState) =>
+  [...subscriptions.values()].every(({ latest }) =>
+    ENDED_STATUSES.includes(latest.reported.status),
   );
-  return { ...counts, customersWithoutTeam: 1 };
+
+function byCustomer<One extends { readonly customerId: string }>(
+  all: readonly One[],
+): ReadonlyMap<string, readonly [One, ...One[]]> {
+  const found = new Map<string, [One, ...One[]]>();
+  for (const one of all) {
+    const others = found.get(one.customerId);
+    if (others === undefined) found.set(one.customerId, [one]);
+    else others.push(one);
+  }
+  return found;
 }
 
 /** Waits for a reconciliation. @throws ReconciliationFailed, or an error that is not Stripe's */
@@ -333,22 +299,4 @@ async function explainFailure<Result>(work: Promise<Result>): Promise<Result> {
     }
     throw cause;
   }
-}
-
-/** A function that reconciles a customer, and returns false if the key lacks permission to ask Stripe. */
-export function createComparison(services: ReconcileServices) {
-  const { logger } = services;
-  const onIssue = ({ kind, ...issue }: ReconciliationIssue) => logger.info(issue, kind);
-  const options = { ...services, isDryRun: false, onIssue };
-  return async (customerId: string, signal: AbortSignal): Promise<boolean> => {
-    try {
-      await reconcileCustomer(customerId, options, signal);
-      return true;
-    } catch (error) {
-      const isForbidden =
-        error instanceof ReconciliationFailed && error.code === 'STRIPE_KEY_FORBIDDEN';
-      if (isForbidden) return false;
-      throw error;
-    }
-  };
 }
