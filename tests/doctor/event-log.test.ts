@@ -99,7 +99,7 @@ describe('the session cookies', () => {
       expect.stringMatching(/^failure sessions refused: 12 session cookies refused for /),
     ]);
     // The server was restarted with the right secret, some minutes later.
-    const earlier = `last_at = last_at - interval '2 minutes'`;
+    const earlier = `stored_at = stored_at - interval '2 minutes'`;
     await account.database.query(`update instep.refusals set ${earlier}`);
     await readProfiles(account, { count: 1, secret: AUTH_SECRET });
     expect(await cookieIssues(account)).toEqual([]);

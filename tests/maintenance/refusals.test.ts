@@ -23,8 +23,8 @@ function refuseSessions(count: number, by = counts): void {
 const age = (interval: string) =>
   query(
     `update instep.refusals
-        set first_at = first_at - $1::interval,
-            last_at  = last_at - $1::interval`,
+        set since     = since - $1::interval,
+            stored_at = stored_at - $1::interval`,
     [interval],
   );
 

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { inspect } from 'node:util';
-import { ISSUES, type Issue } from 'instep/operate';
+import type { Issue } from 'instep/operate';
 import { signWebhook } from 'instep/testing';
 import { createAlertsJob } from 'instep-operate/host';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
@@ -10,7 +10,7 @@ import { runInstep, startInstep } from '../support/process/instep-process.ts';
 import { WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
 
 /** A chat or a program that receives alerts. */
-type Message = { path: string; text: string; opened?: object[]; resolved?: object[] };
+type Message = { path: string; text: string; issues?: object[] };
 const messages: Message[] = [];
 let status = 200;
 async function bodyOf(request: IncomingMessage): Promise<string> {
@@ -37,17 +37,15 @@ const SECRET_PATH = '/canaryReceiver';
 const consoleUrl = new URL('https://app.example.com/admin/billing');
 const NOW_MS = Date.parse('2026-11-26T03:00:00Z');
 
-const teamsOutOfSync = (count: number): Issue => {
-  const code = 'out-of-sync';
-  return { code, ...ISSUES[code], count, isMore: false, evidence: {} };
-};
-const jobFailed = (severity: 'failure' | 'warning' | 'notice' = 'warning'): Issue => {
-  const code = 'job-failed';
-  const jobs = [{ job: 'catch-up', code: 'A<B>&C', sinceMs: NOW_MS, attemptAtMs: NOW_MS }];
-  return { ...ISSUES[code], code, severity, count: 1, isMore: false, evidence: { jobs } };
-};
+type Reported = Pick<Issue, 'code' | 'severity' | 'text'>;
+const teamsOutOfSync = (count: number): Reported => ({
+  ...{ code: 'out-of-sync', severity: 'failure', text: `${count} teams out of sync with Stripe` },
+});
+const jobFailed = (severity: Issue['severity'] = 'warning'): Reported => ({
+  ...{ code: 'job-failed', severity, text: 'The job has failed (A<B>&C)' },
+});
 
-let issues: Issue[] = [];
+let issues: Reported[] = [];
 function instance(holder: string, path = SECRET_PATH) {
   const alerts = { url: address(path), consoleUrl };
   const readIssues = async () => issues;
@@ -68,32 +66,26 @@ beforeEach(async () => {
                 where name = 'alerts'`);
 });
 
-test('one of the instances reports new and resolved issues, once a minute', async () => {
+test('one of the instances reports what is open, once a minute', async () => {
   const [one, other] = [instance('one'), instance('other')];
   await one();
   expect(messages).toEqual([]);
   await minutePasses();
-  issues = [jobFailed(), teamsOutOfSync(3)];
+  issues = [teamsOutOfSync(3), jobFailed()];
   await Promise.all([one(), other()]);
   const failed = { code: 'job-failed', severity: 'warning' };
-  const drifted = { code: 'out-of-sync', severity: 'failure' };
   expect(messages).toEqual([
     {
       path: SECRET_PATH,
       at: '2026-11-26T03:00:00.000Z',
-      text: expect.stringMatching(
-        /^Instep\nFailure: 3 teams out of sync.*\nWarning: The job catch-up/,
-      ),
-      opened: [
+      text: expect.stringMatching(/Failure: 3 teams out of sync.*\nWarning: The job/),
+      issues: [
         {
-          ...drifted,
-          text: expect.stringContaining('3 teams out of sync'),
-          since: '2026-11-26T03:00:00.000Z',
+          ...teamsOutOfSync(3),
           url: 'https://app.example.com/admin/billing/attention?issue=out-of-sync',
         },
-        expect.objectContaining({ ...failed, url: 'https://app.example.com/admin/billing/' }),
+        { ...jobFailed(), url: 'https://app.example.com/admin/billing/' },
       ],
-      resolved: [],
     },
   ]);
   issues = [jobFailed()];
@@ -101,26 +93,27 @@ test('one of the instances reports new and resolved issues, once a minute', asyn
   expect(messages).toHaveLength(1);
   await minutePasses();
   await Promise.all([one(), other()]);
-  expect(messages.slice(1)).toMatchObject([
-    { text: expect.stringContaining('Resolved: 3 teams'), opened: [], resolved: [drifted] },
-  ]);
+  issues = [];
+  await minutePasses();
+  await Promise.all([one(), other()]);
+  expect(messages.slice(1)).toMatchObject([{ issues: [failed] }, { issues: [] }]);
 });
 
 test('an issue that stays is reported again only if it has become a failure', async () => {
   const run = instance('one');
-  const next = async (...given: Issue[]) => {
+  const next = async (...given: Reported[]) => {
     issues = given;
     messages.length = 0;
     await run();
     await minutePasses();
-    return messages.flatMap(({ opened = [], resolved = [] }) => [opened.length, resolved.length]);
+    return messages.map(({ issues = [] }) => issues.length);
   };
   expect(await next(jobFailed('notice'))).toEqual([]);
-  expect(await next(jobFailed(), teamsOutOfSync(1))).toEqual([2, 0]);
+  expect(await next(jobFailed(), teamsOutOfSync(1))).toEqual([2]);
   expect(await next(jobFailed(), teamsOutOfSync(400))).toEqual([]);
-  expect(await next(jobFailed('failure'), teamsOutOfSync(400))).toEqual([1, 0]);
+  expect(await next(jobFailed('failure'), teamsOutOfSync(400))).toEqual([2]);
   expect(await next(jobFailed('warning'), teamsOutOfSync(2))).toEqual([]);
-  expect(await next(jobFailed('notice'), teamsOutOfSync(2))).toEqual([0, 1]);
+  expect(await next(jobFailed('notice'), teamsOutOfSync(2))).toEqual([1]);
 });
 
 describe('a message that is not accepted', () => {
@@ -137,7 +130,7 @@ describe('a message that is not accepted', () => {
     expect(messages).toHaveLength(1);
     await minutePasses();
     await run();
-    expect(messages[1]).toMatchObject({ opened: [{ code: 'out-of-sync' }] });
+    expect(messages[1]).toMatchObject({ issues: [{ code: 'out-of-sync' }] });
   });
 
   test('because nothing listens there has no address in its error', async () => {
@@ -158,8 +151,8 @@ test("Slack's format has links and nothing that a text could forge", async () =>
   await instance('one', '/services/T1/slack')();
   const [message] = messages;
   expect(Object.keys(message ?? {})).toEqual(['path', 'text']);
-  const link = '<https://app.example.com/admin/billing/attention?issue=out-of-sync|Open>';
-  expect(message?.text).toContain(`*Failure:* 3 teams out of sync with Stripe ${link}`);
+  const link = 'https://app.example.com/admin/billing/attention?issue=out-of-sync';
+  expect(message?.text).toContain(`Failure: 3 teams out of sync with Stripe. ${link}`);
   expect(message?.text).toContain('A&lt;B&gt;&amp;C');
 });
 
@@ -177,7 +170,7 @@ test('a server reports an issue, and the command tries the receiver', async () =
     });
     const headers = { 'stripe-signature': signWebhook(body, WEBHOOK_SECRET, Date.now()) };
     await fetch(`${server.url}/api/stripe/webhook`, { method: 'POST', body, headers });
-    const codes = () => messages.flatMap(({ opened = [] }) => opened);
+    const codes = () => messages.flatMap(({ issues = [] }) => issues);
     await expect
       .poll(codes, { timeout: 20_000 })
       .toContainEqual(expect.objectContaining({ code: 'unreadable-event' }));
@@ -187,7 +180,7 @@ test('a server reports an issue, and the command tries the receiver', async () =
   messages.length = 0;
   const tried = await runInstep(['alerts', 'test'], environment);
   expect(tried).toMatchObject({ code: 0, stderr: expect.stringContaining('accepted') });
-  expect(messages).toMatchObject([{ text: expect.stringContaining('test'), opened: [] }]);
+  expect(messages).toMatchObject([{ text: expect.stringContaining('test'), issues: [] }]);
   status = 403;
   const refused = await runInstep(['alerts', 'test'], environment);
   expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('ALERT_FAILED') });

@@ -170,11 +170,10 @@ export async function openService(options: InstepOptions): Promise<Service> {
   const refusals = new RefusalCounts(now);
   const changes = changesFeature(mode, config.planHistoryRetentionMs);
   async function readHealth() {
-    const { reportHealth } = await import('instep-operate/host');
+    const { checkHealth } = await import('instep-operate/host');
     const { database, services } = engine;
     const { keyMode = null } = services;
-    const otherFeatures = OTHER_FEATURES;
-    return await reportHealth(database, { keyMode, otherFeatures, nowMs: now() });
+    return await checkHealth({ database, keyMode, now, otherFeatures: OTHER_FEATURES });
   }
   const readIssues = async () => (await readHealth()).issues;
   // The reports go nowhere until the metrics are started.

@@ -2,4 +2,4 @@
 
 export { createAlertsJob, sendAlert } from './operate/alerts.ts';
 export { done, recordedResult, recordedStep } from './operate/audit.ts';
-export { reportHealth } from './operate/health.ts';
+export { checkHealth } from './operate/health.ts';

@@ -59,34 +59,31 @@ export { type ReasonPart, reasonParts, reasonText } from './event-log/reason-tex
 export type { EventReference, Reason } from './event-log/reasons.ts';
 export type { Replayed, ReplayOutcomes } from './event-log/replay.ts';
 export type { PageOfEvents } from './event-log/search.ts';
-export type { FailedJob } from './issues/failed-jobs.ts';
-export type { Figures } from './issues/figures.ts';
-export type {
-  ChargedSubscription,
-  Compared,
-  ComparisonEvidence,
-  Concern,
-  ConsumerProgress,
-  Evidence,
-  Issue,
-  IssueCode,
-  IssueCounts,
-  IssueEvidence,
-  IssueKind,
-  Refusals,
-  Remedy,
-  Severity,
-  SubjectIssueCode,
-} from './issues/issue.ts';
+export { type FirstIssues, findIssues, type OpenIssue } from './issues/find-issues.ts';
+export type { Concern, IssueKind, Remedy, Severity } from './issues/issue.ts';
 export {
-  ADVICE,
   ISSUES,
-  issueText,
+  type Issue,
+  type IssueCode,
+  type IssueCounts,
+  type IssueEvidence,
   SUBJECT_ISSUES,
+  type SubjectIssueCode,
   TEAM_ISSUES,
   type TeamIssueCode,
 } from './issues/issues.ts';
-export { MAX_COUNTED_OF_CUSTOMER } from './issues/subject-issues.ts';
+export type { Refusals } from './issues/refusals.ts';
+export type {
+  ConsumerProgress,
+  FailedJob,
+  Figures,
+  OtherFeatures,
+} from './issues/service-state.ts';
+export {
+  type ChargedSubscription,
+  type ComparisonEvidence,
+  MAX_COUNTED_OF_CUSTOMER,
+} from './issues/subject-issues.ts';
 export { countTeams, type TeamCounts } from './issues/team-counts.ts';
 export * from './operate/actions.ts';
 export type { AlertConfig } from './operate/alerts.ts';
@@ -107,7 +104,6 @@ export type {
   Operated,
   Operator,
   OperatorAccess,
-  OtherFeatures,
   PageRequest,
   Search,
   TokenVerdict,
@@ -122,12 +118,6 @@ export {
   type PageOfActions,
   type RecordedAction,
 } from './operate/find-actions.ts';
-export {
-  type ComparisonIssue,
-  type FirstIssues,
-  findIssues,
-  type OpenIssue,
-} from './operate/find-issues.ts';
 export * from './operate/find-teams.ts';
 export {
   checkHealth,

@@ -26,4 +26,4 @@ export {
 } from 'instep-engine/src/repair/worker.ts';
 export { replayEvents } from 'instep-operate/src/event-log/replay.ts';
 export { readPageOfEvents, searchLog } from 'instep-operate/src/event-log/search.ts';
-export { readFailedJobs } from 'instep-operate/src/issues/failed-jobs.ts';
+export { readFailedJobs } from 'instep-operate/src/issues/service-state.ts';

@@ -1,7 +1,7 @@
 import {
   type Action,
   type ActionResult,
-  type ComparisonIssue,
+  type ComparisonEvidence,
   counted,
   type IssueCause,
   type ReplayOutcomes,
@@ -37,10 +37,11 @@ const REASONS: Readonly<Record<IssueCause, string>> = {
     'The customer has a subscription at Stripe but is not linked to a team.',
 };
 
-type Found = ComparisonIssue['evidence'];
-
 /** Why a comparison found an issue. */
-export function causeText({ cause, refusedBy }: Pick<Found, 'cause' | 'refusedBy'>): string {
+export function causeText({
+  cause,
+  refusedBy,
+}: Pick<ComparisonEvidence, 'cause' | 'refusedBy'>): string {
   if (cause !== 'plan refused' || refusedBy === null) return REASONS[cause];
   return `The constraint ${quoted(refusedBy)} of your database refuses the plan of this team.`;
 }

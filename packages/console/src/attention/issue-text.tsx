@@ -1,6 +1,6 @@
 import { html } from 'hono/html';
 import {
-  type ComparisonIssue,
+  type ComparisonEvidence,
   countText,
   durationText,
   MAX_COUNTED_OF_CUSTOMER,
@@ -69,7 +69,7 @@ export function Why({ issue, names }: WhyProps) {
     case 'parked-events':
       return <WhyParked issue={issue} names={names} />;
     default:
-      return <WhyFound {...issue} />;
+      return <WhyFound {...issue.evidence} />;
   }
 }
 
@@ -132,7 +132,7 @@ function productText(name: string | null, id: string | null) {
   return shown && html` for ${shown}`;
 }
 
-function WhyFound({ evidence }: ComparisonIssue) {
+function WhyFound(evidence: ComparisonEvidence) {
   const { is, shouldBe } = evidence;
   if (is === null || shouldBe === null) return html`${causeText(evidence)}`;
   const isChange = differingFields(is, shouldBe).length > 0;

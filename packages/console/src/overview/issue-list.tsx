@@ -1,12 +1,10 @@
 import { html } from 'hono/html';
 import {
   ACTIONS,
-  ADVICE,
   counted,
   countText,
   type HealthReport,
   type Issue,
-  issueText,
   SUBJECT_ISSUES,
   type Verdict,
 } from 'instep-operate';
@@ -47,7 +45,7 @@ export function IssueList({ health, nowMs }: IssueListProps) {
           {pressing.map((issue, index) => (
             <li data-issue={issue.code}>
               <span>
-                {issueText(issue, nowMs)}. <AdviceText issue={issue} />
+                {issue.text}. <AdviceText issue={issue} />
               </span>
               <IssueLink issue={issue} id={`issue-${index}`} />
             </li>
@@ -57,7 +55,7 @@ export function IssueList({ health, nowMs }: IssueListProps) {
       {/* What is probably over soon: parked events often get their team within minutes. */}
       {notices.map((issue) => (
         <p data-issue={issue.code}>
-          {issueText(issue, nowMs)}. No action needed yet.{' '}
+          {issue.text}. No action needed yet.{' '}
           <IssueLink issue={issue} id={`notice-${issue.code}`} />
         </p>
       ))}
@@ -76,8 +74,7 @@ const VERDICTS: Readonly<Record<Verdict, string>> = {
 
 /** What the claim rests on: how many teams were compared with Stripe, and when Stripe delivered last. */
 function EvidenceText({ health }: Pick<IssueListProps, 'health'>) {
-  const { compared, figures, hidden, reconciled } = health;
-  const { teams } = compared;
+  const { teams, figures, hidden, reconciled } = health;
   const completed = reconciled?.completed ?? null;
   const { lastDeliveredMs } = figures;
   return (
@@ -99,9 +96,9 @@ function EvidenceText({ health }: Pick<IssueListProps, 'health'>) {
 }
 
 /** What to do about an issue of the service. Actions on its subjects are on the page that an issue links to. */
-function AdviceText({ issue: { code, concerns } }: { readonly issue: Issue }) {
+function AdviceText({ issue: { concerns, advice } }: { readonly issue: Issue }) {
   if (concerns !== 'service') return null;
-  return <CodeText>{`${capitalized(ADVICE[code])}.`}</CodeText>;
+  return <CodeText>{`${capitalized(advice)}.`}</CodeText>;
 }
 
 type IssueLinkProps = { readonly issue: Issue; readonly id: string };

@@ -47,7 +47,7 @@ export {
   type StoredStates,
 } from './statements/customers.ts';
 export { readEncryption } from './statements/encryption.ts';
-export { deleteIssuesAboutPlan, type IssueCause } from './statements/issues.ts';
+export { deleteIssuesAboutPlan, type IssueCause, storeTeamless } from './statements/issues.ts';
 export { type LinkRefusal, linkAvailableTeam, linkTeam } from './statements/link-teams.ts';
 export { PAID_WITHOUT_PLAN } from './statements/paid-without-plan.ts';
 export {

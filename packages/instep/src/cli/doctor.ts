@@ -80,6 +80,6 @@ async function testAlerts(): Promise<void> {
       { variable: 'ALERT_WEBHOOK_URL', problem, remedy: 'set the address of the receiver' },
     ]);
   }
-  await sendAlert(alerts, { opened: [], resolved: [] }, Date.now(), stopSignal());
+  await sendAlert(alerts, 'test', Date.now(), stopSignal());
   printMessage('The receiver has accepted a test message.');
 }

@@ -8,8 +8,8 @@ import {
 } from 'instep-engine/postgres';
 import { durationText, InstepError } from 'instep-engine/runtime';
 import { keyKindOf, type Mode } from 'instep-engine/stripe';
-import { ADVICE, type Issue, issueText } from 'instep-operate';
-import { reportHealth } from 'instep-operate/host';
+import type { Issue } from 'instep-operate';
+import { checkHealth } from 'instep-operate/host';
 import {
   ConfigInvalid,
   type ConfigProblem,
@@ -212,23 +212,19 @@ async function unlessDenied(name: string, checking: Promise<readonly Check[]>) {
 /** Whether events arrive, and what is out of sync: all issues, each by its code. */
 async function checkEventLog(database: Database, options: DatabaseOptions): Promise<Check[]> {
   const { now, keyMode } = options;
-  const nowMs = now();
-  const { issues, figures } = await reportHealth(database, {
-    ...{ keyMode, nowMs },
-    otherFeatures: OTHER_FEATURES,
-  });
+  const context = { database, now, keyMode, otherFeatures: OTHER_FEATURES };
+  const { issues, figures } = await checkHealth(context);
   return [
-    checkLastEvent(figures.lastDeliveredMs, nowMs),
-    ...issues.map((issue) => checkOf(issue, nowMs)),
+    checkLastEvent(figures.lastDeliveredMs, now()),
+    ...issues.map(checkOf),
     ...(issues.length > 0 ? [] : [ok('event log', 'no issues')]),
   ];
 }
 
-function checkOf(issue: Issue, nowMs: number): Check {
-  const { severity, code } = issue;
-  const common = { name: code.replaceAll('-', ' '), code, result: issueText(issue, nowMs) };
+function checkOf({ severity, code, text, advice }: Issue): Check {
+  const common = { name: code.replaceAll('-', ' '), code, result: text };
   if (severity === 'notice') return { ...common, state: 'ok', advice: null };
-  return { ...common, state: severity, advice: ADVICE[code] };
+  return { ...common, state: severity, advice };
 }
 
 function checkLastEvent(deliveredMs: number | null, nowMs: number): Check {

@@ -4,10 +4,12 @@
 import type { Feature } from 'instep-engine';
 import { columnArrays, type Query } from 'instep-engine/postgres';
 import { withDeadline } from 'instep-engine/runtime';
-import type { RefusalKind, Refusals } from './issue.ts';
 import { OPERATE_SCHEMA } from './schema.ts';
 
-type Refused = { kind: RefusalKind; count: number; firstAt: Date; lastAt: Date };
+export type RefusalKind = 'deliveries' | 'sessions';
+
+/** Deliveries or session cookies that were refused, because their signature is of another secret, and since when. */
+export type Refusals = { readonly refused: number; readonly sinceMs: number };
 
 /**
  * What this process has refused, as far as it is not stored yet. Anyone can send requests, so counting one takes no
@@ -15,7 +17,7 @@ type Refused = { kind: RefusalKind; count: number; firstAt: Date; lastAt: Date }
  */
 export class RefusalCounts {
   #now: () => number;
-  #refused = new Map<RefusalKind, Refused>();
+  #refused = new Map<RefusalKind, Refusals>();
   #acceptedSessions = 0;
 
   constructor(now: () => number) {
@@ -23,8 +25,7 @@ export class RefusalCounts {
   }
 
   refuse(kind: RefusalKind): void {
-    const at = new Date(this.#now());
-    this.#add({ kind, count: 1, firstAt: at, lastAt: at });
+    this.#add(kind, { refused: 1, sinceMs: this.#now() });
   }
 
   /** Why a session was refused; `''` if it was not. One that has expired had the right signature. */
@@ -40,74 +41,63 @@ export class RefusalCounts {
 
   /** Stores the counts. They stay in memory if that fails. */
   async store(query: Query): Promise<void> {
-    const counts = [...this.#refused.values()];
+    const counts = [...this.#refused];
     const accepted = this.#acceptedSessions;
     this.#refused = new Map();
     this.#acceptedSessions = 0;
     // Anyone can forge a cookie, but while the secret differs from the app's, all are refused.
-    const refused = counts.filter(({ kind, count }) => kind === 'deliveries' || count > accepted);
-    const areSessionsAccepted = accepted > 0 && !refused.some(({ kind }) => kind === 'sessions');
-    if (refused.length === 0 && !areSessionsAccepted) return;
+    const rows = counts
+      .filter(([kind, { refused }]) => kind === 'deliveries' || refused > accepted)
+      .map(([kind, { refused, sinceMs }]) => ({ kind, refused, since: new Date(sinceMs) }));
+    const areSessionsAccepted = accepted > 0 && !rows.some(({ kind }) => kind === 'sessions');
+    if (rows.length === 0 && !areSessionsAccepted) return;
+    const values = [...columnArrays(rows, 'kind', 'refused', 'since'), areSessionsAccepted];
     try {
-      await query({
-        name: 'store_refusals',
-        text: STORE_REFUSALS,
-        values: [
-          ...columnArrays(refused, 'kind', 'count', 'firstAt', 'lastAt'),
-          areSessionsAccepted,
-        ],
-      });
+      await query({ name: 'store_refusals', text: STORE_REFUSALS, values });
     } catch (error) {
-      for (const one of counts) this.#add(one);
+      for (const [kind, refusals] of counts) this.#add(kind, refusals);
       this.#acceptedSessions += accepted;
       throw error;
     }
   }
 
-  #add(refused: Refused): void {
-    const { kind, count, firstAt, lastAt } = refused;
+  #add(kind: RefusalKind, { refused, sinceMs }: Refusals): void {
     const known = this.#refused.get(kind);
-    if (known === undefined) {
-      this.#refused.set(kind, { ...refused });
-      return;
-    }
-    known.count += count;
-    if (firstAt < known.firstAt) known.firstAt = firstAt;
-    if (lastAt > known.lastAt) known.lastAt = lastAt;
+    this.#refused.set(kind, {
+      refused: refused + (known?.refused ?? 0),
+      sinceMs: Math.min(sinceMs, known?.sinceMs ?? sinceMs),
+    });
   }
 }
 
-/** Whether the refusals of this kind go on, so that counting does not begin again. */
-const GOES_ON = `
-  (known.last_at > now() - interval '1 day'
-   and (known.kind <> 'deliveries' or known.last_at > (select last_at from delivered)))`;
-
 /**
- * Cookies are accepted only when none was refused for two minutes: of several instances, one can have another secret
- * than the app.
+ * Forgets what is over: the deliveries before the last one that was accepted, and the cookies as soon as some are
+ * accepted, if none was refused for two minutes. Of several instances, one can have another secret than the app.
  */
 const STORE_REFUSALS = `
-  with delivered as (
-    select coalesce(max(received_at) filter (where deliveries > 0), '-infinity') as last_at
-      from (
-             select received_at, deliveries
-               from instep.events
-              order by position desc
-              limit 1000
-           ) as newest
-  ), accepted as (
+  with over as (
     delete from instep.refusals
-     where $5
-       and kind = 'sessions'
-       and last_at < now() - interval '2 minutes'
+     where since < now() - interval '1 day'
+        or kind = 'deliveries'
+           and since < (
+             select max(received_at)
+               from (
+                      select received_at, deliveries
+                        from instep.events
+                       order by position desc
+                       limit 1000
+                    ) as newest
+              where deliveries > 0
+           )
+        or kind = 'sessions'
+           and $4
+           and not exists (
+             select from instep.refusals where kind = 'sessions' and stored_at > now() - interval '2 minutes'
+           )
   )
-  insert into instep.refusals as known (kind, count, first_at, last_at)
+  insert into instep.refusals (kind, refused, since)
   select *
-    from unnest($1::text[], $2::bigint[], $3::timestamptz[], $4::timestamptz[])
-      on conflict (kind) do update
-     set count    = excluded.count + case when ${GOES_ON} then known.count else 0 end,
-         first_at = case when ${GOES_ON} then known.first_at else excluded.first_at end,
-         last_at  = greatest(known.last_at, excluded.last_at)`;
+    from unnest($1::text[], $2::bigint[], $3::timestamptz[])`;
 
 const INTERVAL_MS = 60_000;
 
@@ -140,10 +130,11 @@ export async function readRefusals(query: Query): Promise<ReadonlyMap<RefusalKin
     name: 'read_refusals',
     text: `
       select kind,
-             count as refused,
-             (extract(epoch from first_at) * 1000)::bigint as "sinceMs"
+             sum(refused)::bigint as refused,
+             (extract(epoch from min(since)) * 1000)::bigint as "sinceMs"
         from instep.refusals
-       where last_at > now() - interval '1 day'`,
+       where since > now() - interval '1 day'
+       group by kind`,
   });
   return new Map(rows.map(({ kind, ...refusals }) => [kind, refusals]));
 }

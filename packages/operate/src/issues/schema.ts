@@ -10,13 +10,14 @@ export const OPERATE_SCHEMA: FeatureSchema = {
       name: '0001_operate',
       compatibleFrom: 1,
       sql: `
--- What was refused because its signature is of another secret: one row for each kind, as long as it goes on.
+-- What each process has refused in a minute because its signature is of another secret.
 create table instep.refusals (
   -- deliveries or sessions
-  kind     text        primary key,
-  count    bigint      not null,
-  first_at timestamptz not null,
-  last_at  timestamptz not null
+  kind      text        not null,
+  refused   bigint      not null,
+  -- The first one.
+  since     timestamptz not null,
+  stored_at timestamptz not null default now()
 );
 
 -- What operators did.
@@ -37,8 +38,6 @@ create table instep.operator_actions (
   outcome            jsonb       not null,
   -- The team that got a customer.
   linked_team_id     text,
-  -- The customer whose team was taken away.
-  unlinked_customer_id text,
   -- Until when a dismissal holds, whatever is found meanwhile; null: until the issue changes.
   dismissed_until    timestamptz
 );
@@ -52,9 +51,6 @@ create index operator_actions_of_subject on instep.operator_actions (subject, ac
 
 create index operator_actions_links on instep.operator_actions (linked_team_id)
   where linked_team_id is not null;
-
-create index operator_actions_unlinked on instep.operator_actions (unlinked_customer_id)
-  where unlinked_customer_id is not null;
 
 insert into instep.leased_jobs (name)
 values ('alerts');

@@ -1,116 +1,81 @@
 // The issues of single teams, customers and events: each is the SQL that finds it. Nothing of it is stored, except what only
 // Stripe can tell (the engine's `instep.findings`). find-issues.ts leaves out what operators have dismissed.
 
+import type { EventRow } from 'instep-engine/log';
 import {
   type ApplicationTables,
   type IssueCause,
-  PAID_WITHOUT_PLAN,
   planAsJson,
+  type StoredStates,
 } from 'instep-engine/postgres';
-import { END_MARGIN_SECONDS } from 'instep-engine/rule';
-import { durationText } from 'instep-engine/runtime';
 import {
-  REPAIR,
-  SERVER_ASKS,
-  type SubjectIssue,
-  type SubjectIssueCode,
-  subjectsText,
-} from './issue.ts';
+  chargedSubscriptions,
+  END_MARGIN_SECONDS,
+  GRANTING_STATUSES,
+  type Plan,
+  type PlanInRow,
+  selectedReport,
+} from 'instep-engine/rule';
+import { whyUnreadable } from '../event-log/reasons.ts';
+import type { NamedTeam } from '../teams/named-teams.ts';
+import { type IssueKind, REPAIR, SERVER_ASKS } from './issue.ts';
 
-const subjectIssue = <Code extends SubjectIssueCode>(issue: SubjectIssue<Code>) => issue;
+/** An issue of single teams, customers or events. */
+export type SubjectIssue = IssueKind & {
+  /** What is wrong with the subjects, after their number. */
+  readonly text: string;
+  /** While the oldest is younger than this, it is only a notice. */
+  readonly noticeMs?: number;
+  /**
+   * The SQL of all that have it, with these columns: `key`, in whose order they are listed; `subject`, of an action on it;
+   * `customer_id`; `team_id` as text, where a team has it; `since`; `changed_at`, when a dismissal from before ends; and
+   * what is stored as `evidence`.
+   */
+  readonly rows: (tables: ApplicationTables) => string;
+  /** What is known about it; `null`: its subject was deleted meanwhile. */
+  readonly evidence: (stored: never, read: Sources) => object | null;
+};
 
-/** Counting a customer's events stops here. */
-export const MAX_COUNTED_OF_CUSTOMER = 100;
+/** What is read for an issue besides its row. */
+export type Sources = {
+  /** The event at the row's `position`; `null`: it was deleted meanwhile. */
+  readonly event: EventRow | null;
+  /** The team that the metadata of this event's subscription names; it can have another customer. */
+  readonly suggestedTeam: NamedTeam | null;
+  readonly customerId: string | null;
+  /** The states of customers with several subscriptions. */
+  readonly states: StoredStates;
+};
 
-/** SQL: whether a customer has no team now. */
-const hasNoTeam = ({ teams }: ApplicationTables, customerId: string) => `
-         not exists (select from ${teams.rows} as teams where provider_customer_id = ${customerId})`;
+/** The evidence is what is stored. */
+const asStored = <Evidence>(stored: Evidence) => stored;
 
-/** Events that wait for a team. Dismissed ones are an issue again when another one arrives. */
-export const PARKED_EVENTS = subjectIssue<'parked-events'>({
-  severity: 'warning',
-  concerns: 'customer',
-  remedies: ['link', 'replay', 'dismiss'],
-  rows: () => `
-      select customer_id as key,
-             'customer:' || customer_id as subject,
-             customer_id,
-             null::text as team_id,
-             since,
-             changed_at,
-             jsonb_build_object('events', events, 'newestPosition', newest_position) as evidence
-        from instep.customers
-       cross join lateral (
-               select count(*) as events,
-                      max(position) as newest_position,
-                      min(received_at) as since,
-                      max(received_at) as changed_at
-                 from (
-                        select position, received_at
-                          from instep.events as event
-                         where outcome = 'parked'
-                           and event.customer_id = customers.customer_id
-                         limit ${MAX_COUNTED_OF_CUSTOMER}
-                      ) as counted
-             ) as parked
-       where waiting is not null
-         and events > 0`,
-  text(issue, nowMs) {
-    const { sinceMs } = issue.evidence;
-    const waited =
-      sinceMs === null ? '' : `; the oldest has waited ${durationText(nowMs - sinceMs)}`;
-    return `Events of ${subjectsText('customer', issue)} wait for a team${waited}`;
-  },
-  advice:
-    'list them: `instep events list --outcome parked`; link a customer: `instep team link ID --customer CUS`',
-});
+type Subscription = { readonly subscriptionId: string };
 
-// Only unreadable events have no customer, and the index `events_of_customer` has these first. The newest are listed first.
-export const UNREADABLE_EVENT = subjectIssue<'unreadable-event'>({
-  severity: 'warning',
-  concerns: 'event',
-  remedies: ['replay', 'dismiss'],
-  rows: () => `
-      select to_char(9e15 - position, 'FM0000000000000000') as key,
-             'event:' || position as subject,
-             null::text as customer_id,
-             null::text as team_id,
-             received_at as since,
-             received_at as changed_at,
-             jsonb_build_object('position', position) as evidence
-        from instep.events
-       where customer_id is null
-         and outcome = 'unreadable'`,
-  text: (issue) => `${subjectsText('event', issue)} could not be read`,
-  advice:
-    'upgrade Instep and replay them: `instep events replay --outcome unreadable`; if that does not help, report the reason from the log lines `event unreadable`',
-});
+/** What a comparison with Stripe, or with the event log, found. */
+export type ComparisonEvidence = {
+  readonly cause: IssueCause;
+  /** What the team has and should have; `null` if the issue is about the customer. */
+  readonly is: PlanInRow | null;
+  readonly shouldBe: PlanInRow | null;
+  /** The constraint that refuses the plan; `null`: unknown, or nothing is refused. */
+  readonly refusedBy: string | null;
+};
 
-/** Not decided by Stripe for ten minutes. */
-export const UNKNOWN_ORDER = subjectIssue<'unknown-order'>({
-  severity: 'warning',
-  concerns: 'team',
-  remedies: ['compare', 'dismiss'],
-  rows: ({ teams }) => `
-      select customer_id as key,
-             'team:' || teams.id as subject,
-             customer_id,
-             teams.id::text as team_id,
-             ambiguous_since as since,
-             ambiguous_since as changed_at,
-             jsonb_build_object('subscriptionId', ambiguous_subscription_id) as evidence
-        from instep.customers
-        join ${teams.rows} as teams on provider_customer_id = customer_id
-       where ambiguous_since < now() - interval '10 minutes'
-         and ambiguous_subscription_id is not null`,
-  text: (issue) => `${subjectsText('team', issue)} with same-second events whose order is unknown`,
-  advice: SERVER_ASKS,
-});
+/** A subscription that Stripe charges. What its latest event does not say is `null`. */
+export type ChargedSubscription = Plan & {
+  readonly status: string;
+  /** Since when it has its status. */
+  readonly sinceMs: number;
+};
 
-/** SQL: what comparisons found for these causes, while the team has the compared plan, or the customer has no team. */
+/**
+ * SQL: what comparisons found for these causes, while the team has the compared plan, or the customer has no team.
+ * Comparisons store it and, if the application refuses a plan, the ingest pipeline.
+ */
 const found = ({ teams }: ApplicationTables, causes: readonly IssueCause[]) => `
       select found.customer_id as key,
-             case found.team_id when '' then 'customer:' || found.customer_id else 'team:' || found.team_id end as subject,
+             coalesce('team:' || nullif(found.team_id, ''), 'customer:' || found.customer_id) as subject,
              found.customer_id,
              nullif(found.team_id, '') as team_id,
              coalesce(began_at, found_at) as since,
@@ -131,188 +96,255 @@ const found = ({ teams }: ApplicationTables, causes: readonly IssueCause[]) => `
                else team.id is not null and team.plan = coalesce(found.plan, team.plan)
              end`;
 
-/** The causes of each issue that comparisons find. A team whose plan has another name differs from Stripe. */
-const CAUSES = {
-  'out-of-sync': ['missed event', 'never seen', 'no subscription', 'another plan name'],
-  'changed-by-hand': ['changed by hand'],
-  'plan-refused': ['plan refused'],
-  'unknown-customer': ['unknown customer'],
-} as const satisfies Partial<Record<SubjectIssueCode, readonly IssueCause[]>>;
-
-/** SQL: whether a row of `teams` has an issue that comparisons found. */
-export const wasFound = (code: keyof typeof CAUSES) => `
-    exists (
-      select
-        from instep.findings as found
-       where found.customer_id = teams.provider_customer_id
-         and found.team_id = teams.id::text
-         and found.problem in (${CAUSES[code].map((cause) => `'${cause}'`).join(', ')})
-    )`;
-
-/** An issue of teams that comparisons find and, if the application refuses a plan, the ingest pipeline. */
-const comparisonIssue = <Code extends keyof typeof CAUSES>(
-  code: Code,
-  issue: Pick<SubjectIssue<Code>, 'severity' | 'remedies' | 'text' | 'advice'>,
-): SubjectIssue<Code> => ({
+/** An issue of teams that comparisons find. */
+const comparisonIssue = (
+  causes: readonly IssueCause[],
+  issue: Pick<SubjectIssue, 'severity' | 'remedies' | 'text' | 'advice'>,
+) => ({
   ...issue,
-  concerns: 'team',
-  rows: (tables) => found(tables, CAUSES[code]),
+  concerns: 'team' as const,
+  rows: (tables: ApplicationTables) => found(tables, causes),
+  evidence: asStored<ComparisonEvidence>,
 });
 
-export const OUT_OF_SYNC = comparisonIssue('out-of-sync', {
-  severity: 'failure',
-  remedies: ['repair', 'compare', 'dismiss'],
-  text: (issue) => `${subjectsText('team', issue)} out of sync with Stripe`,
-  advice: REPAIR,
-});
+const REPAIRED = { severity: 'failure', remedies: ['repair', 'compare', 'dismiss'] } as const;
 
-export const CHANGED_BY_HAND = comparisonIssue('changed-by-hand', {
-  severity: 'failure',
-  remedies: ['repair', 'compare', 'dismiss'],
-  text: (issue) => `${subjectsText('team', issue)} changed by hand, not by an event`,
-  advice: REPAIR,
-});
+type StateIssue = {
+  /** SQL: since when, */
+  readonly since: string;
+  /** what is known, */
+  readonly stored?: string;
+  /** and whether a customer's `state` and its `team` have the issue. */
+  readonly where: string;
+};
 
-export const PLAN_REFUSED = comparisonIssue('plan-refused', {
-  severity: 'failure',
-  remedies: ['repair', 'compare', 'dismiss'],
-  text: (issue) =>
-    `${subjectsText('team', issue)} with a plan that the database refuses or does not write in time`,
-  advice: 'read the reason in the server log, then repair them: `instep reconcile`',
-});
-
-export const UNKNOWN_CUSTOMER = comparisonIssue('unknown-customer', {
-  severity: 'warning',
-  remedies: ['link', 'compare', 'dismiss'],
-  text: (issue) => `${subjectsText('team', issue)} with a customer that Stripe does not know`,
-  advice:
-    'link the right customer to each: `instep team link ID --customer CUS --replace OLD`; if Stripe knows none of them, check the account and the mode of the API key',
-});
-
-/**
- * A customer with a live subscription and without a team: operators took its team away, or a comparison found it at
- * Stripe. While its events wait for a team, that is its issue.
- */
-export const CUSTOMER_WITHOUT_TEAM = subjectIssue<'customer-without-team'>({
-  severity: 'warning',
-  concerns: 'customer',
-  remedies: ['link', 'dismiss'],
-  rows: (tables) => `
-      select *
-        from (
-               select customer_id as key,
-                      'customer:' || customer_id as subject,
-                      customer_id,
-                      null::text as team_id,
-                      max(acted_at) as since,
-                      max(acted_at) as changed_at,
-                      '{"cause": "customer without a team", "is": null, "shouldBe": null, "refusedBy": null}'::jsonb
-                        as evidence
-                 from instep.operator_actions
-                 join instep.customers on customer_id = unlinked_customer_id
-                where grants_plan
-                  and ${hasNoTeam(tables, 'customer_id')}
-                group by customer_id
-                union all
-               ${found(tables, ['customer without a team'])}
-                  and not exists (
-                        select
-                          from instep.operator_actions
-                          join instep.customers as known on known.customer_id = unlinked_customer_id
-                         where unlinked_customer_id = found.customer_id
-                           and grants_plan
-                      )
-             ) as without_team
-       where not exists (
-               select
-                 from instep.events as event
-                where outcome = 'parked'
-                  and event.customer_id = without_team.customer_id
-             )`,
-  text: (issue) => `${subjectsText('customer', issue)} with a subscription but without a team`,
-  advice: 'link each to its team: `instep team link ID --customer CUS`',
-});
-
-/** With TEAM_PLAN=newest, the end of one subscription counts more than another one that goes on. */
-export const PAID_WITHOUT_A_PLAN = subjectIssue<'paid-without-plan'>({
-  severity: 'warning',
-  concerns: 'team',
-  remedies: ['dismiss', 'cancel-subscription'],
-  rows: (tables) => `
-      select state.customer_id as key,
-             'team:' || teams.id as subject,
-             state.customer_id,
-             teams.id::text as team_id,
-             state.access_since as since,
-             state.access_since as changed_at,
-             null::jsonb as evidence
-      ${PAID_WITHOUT_PLAN(tables)}`,
-  text: (issue) =>
-    `${subjectsText('team', issue)} without a plan, because a subscription of the customer has ended; another one goes on`,
-  advice: 'set TEAM_PLAN=best and restart, or cancel the subscriptions that go on at Stripe',
-});
-
-/** After this time, a team that keeps its plan although a payment is due needs attention. */
-const PAYMENT_DUE_DAYS = 14;
-
-// The planner would expect one customer of all, and read all to find it, if it saw the condition on the team.
-export const PAYMENT_DUE = subjectIssue<'payment-due'>({
-  severity: 'warning',
-  concerns: 'team',
-  remedies: ['dismiss', 'collect-payment'],
-  rows: ({ teams }) => `
+/** SQL: teams whose customer's state says that something is wrong, read from an index of few customers. */
+const byState =
+  ({ since, stored = 'null::jsonb', where }: StateIssue) =>
+  ({ teams }: ApplicationTables) =>
+    `
       select state.customer_id as key,
              'team:' || team.id as subject,
              state.customer_id,
              team.id::text as team_id,
-             access_since as since,
-             access_since as changed_at,
-             jsonb_build_object('subscriptionId', access_subscription_id, 'planName', team.plan_name) as evidence
+             ${since} as since,
+             ${since} as changed_at,
+             ${stored} as evidence
         from instep.customers as state
        cross join lateral (
-               select id, plan_name
+               -- Otherwise the planner would expect one team of all, and read all to find it.
+               select id, plan_name, subscription_status, provider_subscription_id
                  from ${teams.rows} as teams
                 where provider_customer_id = state.customer_id
-                  and provider_subscription_id = state.access_subscription_id
                offset 0
              ) as team
-       where due_since < now() - interval '${PAYMENT_DUE_DAYS} days'
+       where ${where}`;
+
+const GRANTING = GRANTING_STATUSES.map((status) => `'${status}'`).join(', ');
+
+/** After this time, a team that keeps its plan although a payment is due needs attention. */
+const PAYMENT_DUE_DAYS = 14;
+
+/** Counting a customer's events stops here. */
+export const MAX_COUNTED_OF_CUSTOMER = 100;
+
+/** All of them, the most severe first. */
+export const ISSUES_OF_SUBJECTS = {
+  'out-of-sync': comparisonIssue(
+    // A team whose plan has another name differs from Stripe.
+    ['missed event', 'never seen', 'no subscription', 'another plan name'],
+    { ...REPAIRED, text: 'out of sync with Stripe', advice: REPAIR },
+  ),
+
+  'changed-by-hand': comparisonIssue(['changed by hand'], {
+    ...REPAIRED,
+    text: 'changed by hand, not by an event',
+    advice: REPAIR,
+  }),
+
+  'plan-refused': comparisonIssue(['plan refused'], {
+    ...REPAIRED,
+    text: 'with a plan that the database refuses or does not write in time',
+    advice: 'read the reason in the server log, then repair them: `instep reconcile`',
+  }),
+
+  /** Events that wait for a team. Dismissed ones are an issue again when another one arrives. */
+  'parked-events': {
+    severity: 'warning',
+    concerns: 'customer',
+    remedies: ['link', 'replay', 'dismiss'],
+    text: 'with events that wait for a team',
+    // An event often arrives before its team is linked.
+    noticeMs: 10 * 60_000,
+    advice:
+      'list them: `instep events list --outcome parked`; link a customer: `instep team link ID --customer CUS`',
+    rows: () => `
+      select customer_id as key,
+             'customer:' || customer_id as subject,
+             customer_id,
+             null::text as team_id,
+             since,
+             changed_at,
+             jsonb_build_object('events', events, 'position', position) as evidence
+        from instep.customers
+       cross join lateral (
+               select count(*) as events,
+                      max(position) as position,
+                      min(received_at) as since,
+                      max(received_at) as changed_at
+                 from (
+                        select position, received_at
+                          from instep.events as event
+                         where outcome = 'parked'
+                           and event.customer_id = customers.customer_id
+                         limit ${MAX_COUNTED_OF_CUSTOMER}
+                      ) as counted
+             ) as parked
+       where waiting is not null
+         and events > 0`,
+    /** `newest`: the newest event, and so what the customer has subscribed to: see `subscriptionOf`. */
+    evidence: ({ events }: { readonly events: number }, { event, suggestedTeam }: Sources) => ({
+      ...{ events, newest: event, suggestedTeam },
+    }),
+  },
+
+  // Only unreadable events have no customer, and the index `events_of_customer` has these first. The newest are listed first.
+  'unreadable-event': {
+    severity: 'warning',
+    concerns: 'event',
+    remedies: ['replay', 'dismiss'],
+    text: 'that could not be read',
+    advice:
+      'upgrade Instep and replay them: `instep events replay --outcome unreadable`; if that does not help, report the reason from the log lines `event unreadable`',
+    rows: () => `
+      select to_char(9e15 - position, 'FM0000000000000000') as key,
+             'event:' || position as subject,
+             null::text as customer_id,
+             null::text as team_id,
+             received_at as since,
+             received_at as changed_at,
+             jsonb_build_object('position', position) as evidence
+        from instep.events
+       where customer_id is null
+         and outcome = 'unreadable'`,
+    evidence: (_, { event }) => event && { event, reason: whyUnreadable(event) },
+  },
+
+  /** Not decided by Stripe for ten minutes. */
+  'unknown-order': {
+    severity: 'warning',
+    concerns: 'team',
+    remedies: ['compare', 'dismiss'],
+    text: 'with same-second events whose order is unknown',
+    advice: SERVER_ASKS,
+    rows: byState({
+      since: 'ambiguous_since',
+      stored: `jsonb_build_object('subscriptionId', ambiguous_subscription_id)`,
+      where: `ambiguous_since < now() - interval '10 minutes' and ambiguous_subscription_id is not null`,
+    }),
+    evidence: asStored<Subscription>,
+  },
+
+  /**
+   * A customer with a live subscription and without a team: operators took its team away, or a comparison found it at
+   * Stripe. While its events wait for a team, that is its issue.
+   */
+  'customer-without-team': {
+    severity: 'warning',
+    concerns: 'customer',
+    remedies: ['link', 'dismiss'],
+    text: 'with a subscription but without a team',
+    advice: 'link each to its team: `instep team link ID --customer CUS`',
+    rows: (tables) => `
+      ${found(tables, ['customer without a team'])}
+         and not exists (
+               select
+                 from instep.customers as state
+                where state.customer_id = found.customer_id
+                  and not grants_plan
+             )
+         and not exists (
+               select
+                 from instep.events as event
+                where outcome = 'parked'
+                  and event.customer_id = found.customer_id
+             )`,
+    evidence: asStored<ComparisonEvidence>,
+  },
+
+  'unknown-customer': comparisonIssue(['unknown customer'], {
+    severity: 'warning',
+    remedies: ['link', 'compare', 'dismiss'],
+    text: 'with a customer that Stripe does not know',
+    advice:
+      'link the right customer to each: `instep team link ID --customer CUS --replace OLD`; if Stripe knows none of them, check the account and the mode of the API key',
+  }),
+
+  /** With TEAM_PLAN=newest, the end of one subscription counts more than another one that goes on. */
+  'paid-without-plan': {
+    severity: 'warning',
+    concerns: 'team',
+    remedies: ['dismiss', 'cancel-subscription'],
+    text: 'without a plan, because a subscription of the customer has ended; another one goes on',
+    advice: 'set TEAM_PLAN=best and restart, or cancel the subscriptions that go on at Stripe',
+    // A plan that the app gave away is one.
+    rows: byState({
+      since: 'access_since',
+      where: `is_paid_without_plan
+         and state.subscription_status not in (${GRANTING})
+         and team.provider_subscription_id is null
+         and coalesce(team.subscription_status not in (${GRANTING}), true)`,
+    }),
+    /** The subscription that goes on. */
+    evidence(_, { states, customerId }) {
+      const plan = selectedReport(states.of(customerId), 'best')?.plan;
+      const planName = plan?.planName ?? states.names.get(plan?.providerProductId ?? null) ?? null;
+      return { subscriptionId: plan?.providerSubscriptionId ?? null, planName };
+    },
+  },
+
+  'payment-due': {
+    severity: 'warning',
+    concerns: 'team',
+    remedies: ['dismiss', 'collect-payment'],
+    text: `with a plan whose payment has been due for more than ${PAYMENT_DUE_DAYS} days`,
+    advice:
+      'cancel the subscriptions or mark them unpaid at Stripe (Settings, Billing, Subscriptions), or set PAST_DUE_GRACE and ask instep.team_access',
+    rows: byState({
+      since: 'access_since',
+      stored: `jsonb_build_object('subscriptionId', access_subscription_id, 'planName', team.plan_name)`,
+      where: `due_since < now() - interval '${PAYMENT_DUE_DAYS} days'
          and access_status = 'past_due'
-         and access_since < now() - interval '${PAYMENT_DUE_DAYS} days'`,
-  text: (issue) =>
-    `${subjectsText('team', issue)} with a plan whose payment has been due for more than ${PAYMENT_DUE_DAYS} days`,
-  advice:
-    'cancel the subscriptions or mark them unpaid at Stripe (Settings, Billing, Subscriptions), or set PAST_DUE_GRACE and ask instep.team_access',
-});
+         and access_since < now() - interval '${PAYMENT_DUE_DAYS} days'
+         and access_subscription_id = team.provider_subscription_id`,
+    }),
+    evidence: asStored<Subscription & { readonly planName: string | null }>,
+  },
 
-/** The planned end of a team's subscription has passed by the margin that the view gives it. */
-export const END_NOT_CONFIRMED = subjectIssue<'end-not-confirmed'>({
-  severity: 'warning',
-  concerns: 'team',
-  remedies: ['compare', 'dismiss'],
-  rows: ({ teams }) => `
-      select state.customer_id as key,
-             'team:' || teams.id as subject,
-             state.customer_id,
-             teams.id::text as team_id,
-             access_ends_at as since,
-             access_ends_at as changed_at,
-             jsonb_build_object('subscriptionId', access_subscription_id) as evidence
-        from instep.customers as state
-        join ${teams.rows} as teams on provider_customer_id = state.customer_id
-       where access_ends_at < now() - interval '${END_MARGIN_SECONDS} seconds'
-         and access_subscription_id is not null`,
-  text: (issue) =>
-    `${subjectsText('team', issue)} without access, because the end of the subscription has passed; no event has confirmed it`,
-  advice: SERVER_ASKS,
-});
+  /** The planned end of a team's subscription has passed by the margin that the view gives it. */
+  'end-not-confirmed': {
+    severity: 'warning',
+    concerns: 'team',
+    remedies: ['compare', 'dismiss'],
+    text: 'without access, because the end of the subscription has passed; no event has confirmed it',
+    advice: SERVER_ASKS,
+    rows: byState({
+      since: 'access_ends_at',
+      stored: `jsonb_build_object('subscriptionId', access_subscription_id)`,
+      where: `access_ends_at < now() - interval '${END_MARGIN_SECONDS} seconds' and access_subscription_id is not null`,
+    }),
+    evidence: asStored<Subscription>,
+  },
 
-/** Those that an operator has dismissed are on purpose, until Stripe charges other subscriptions. */
-export const DOUBLE_BILLED = subjectIssue<'double-billed'>({
-  severity: 'warning',
-  concerns: 'customer',
-  remedies: ['dismiss', 'cancel-subscription'],
-  rows: () => `
+  /** Those that an operator has dismissed are on purpose, until Stripe charges other subscriptions. */
+  'double-billed': {
+    severity: 'warning',
+    concerns: 'customer',
+    remedies: ['dismiss', 'cancel-subscription'],
+    text: 'with several subscriptions that Stripe charges at once',
+    advice:
+      'cancel the subscription that is not wanted at Stripe, or dismiss the issue in the console with a note',
+    rows: () => `
       select customer_id as key,
              'customer:' || customer_id as subject,
              customer_id,
@@ -322,8 +354,14 @@ export const DOUBLE_BILLED = subjectIssue<'double-billed'>({
              null::jsonb as evidence
         from instep.customers
        where charged_twice is not null`,
-  text: (issue) =>
-    `${subjectsText('customer', issue)} with several subscriptions that Stripe charges at once`,
-  advice:
-    'cancel the subscription that is not wanted at Stripe, or dismiss the issue in the console with a note',
-});
+    /** The customer can have no team any more. Otherwise the team's plan shows which one it follows. */
+    evidence(_, { states, customerId }): { subscriptions: readonly ChargedSubscription[] } {
+      const charged = chargedSubscriptions(states.of(customerId)).map(({ latest }) => {
+        const { plan, status } = latest.reported;
+        const planName = plan.planName ?? states.names.get(plan.providerProductId) ?? null;
+        return { ...plan, planName, status, sinceMs: latest.sinceSeconds * 1_000 };
+      });
+      return { subscriptions: charged.sort((a, b) => a.sinceMs - b.sinceMs) };
+    },
+  },
+} as const satisfies Readonly<Record<string, SubjectIssue>>;

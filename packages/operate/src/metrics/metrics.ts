@@ -5,7 +5,7 @@ import { LOGGED_OUTCOMES } from 'instep-engine/log';
 import { InstepError, type Instrumentation } from 'instep-engine/runtime';
 import { HANDLED_TYPES } from 'instep-engine/stripe';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import { createGauges, type GaugeSources } from './gauges.ts';
+import { addGauges, type GaugeSources } from './gauges.ts';
 
 export type { GaugeSources, ObservedHealth } from './gauges.ts';
 
@@ -25,17 +25,9 @@ export function createMetrics(sources: GaugeSources): {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const instrumentation = createInstrumentation([registry], sources.now);
-  const readGauges = createGauges([registry], sources);
-  return {
-    instrumentation,
-    exposition: {
-      contentType: registry.contentType,
-      async expose() {
-        await readGauges();
-        return await registry.metrics();
-      },
-    },
-  };
+  addGauges([registry], sources);
+  const { contentType } = registry;
+  return { instrumentation, exposition: { contentType, expose: () => registry.metrics() } };
 }
 
 function createInstrumentation(registers: Registry[], now: () => number): Instrumentation {

@@ -1,6 +1,6 @@
 // What can be done about single teams, customers and events: `perform`.
 
-import { DatabaseRefused, linkTeam } from 'instep-engine/postgres';
+import { DatabaseRefused, linkTeam, storeTeamless } from 'instep-engine/postgres';
 import { replayEvent } from '../event-log/replay.ts';
 import { readEventAt } from '../event-log/search.ts';
 import { type NamedTeam, readNamedTeam, readNamedTeamsOf } from '../teams/named-teams.ts';
@@ -194,9 +194,10 @@ async function changeCustomer(
   try {
     return await acting.inTransaction<Outcome>(async (query) => {
       const has = await linkTeam(query, teamId, wanted, { ...acting, expectedCustomerId });
-      return has === wanted
-        ? done(result)
-        : failed({ code: 'has-another-customer', teamId, customerId: has });
+      if (has !== wanted) return failed({ code: 'has-another-customer', teamId, customerId: has });
+      const isTaken = expectedCustomerId !== null && expectedCustomerId !== wanted;
+      if (isTaken) await storeTeamless(query, expectedCustomerId);
+      return done(result);
     });
   } catch (error) {
     if (!(error instanceof DatabaseRefused)) throw error;

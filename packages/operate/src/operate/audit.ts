@@ -224,24 +224,17 @@ async function storeResult(
     name: 'store_result',
     text: `
       update instep.operator_actions
-         set is_done              = $2,
-             outcome              = $3,
-             linked_team_id       = $4,
-             unlinked_customer_id = $5,
-             acted_at             = clock_timestamp()
+         set is_done        = $2,
+             outcome        = $3,
+             linked_team_id = $4,
+             acted_at       = clock_timestamp()
        where id = $1`,
     values: [
       ...[actionId, isDone],
       JSON.stringify(result, (_, value) => (typeof value === 'string' ? storable(value) : value)),
       result.code === 'linked' ? String(result.teamId) : null,
-      unlinkedCustomer(result),
     ],
   });
-}
-
-function unlinkedCustomer(result: ActionResult): string | null {
-  if (result.code === 'unlinked') return result.customerId;
-  return result.code === 'linked' && result.former !== result.customerId ? result.former : null;
 }
 
 /** The text without what PostgreSQL can't store: an action that is done must not be left out of the audit. */

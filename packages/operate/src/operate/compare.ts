@@ -7,9 +7,9 @@ import {
   type ReconciliationIssue,
   reconcileCustomer,
 } from 'instep-engine/repair';
+import { readIssuesOf } from '../issues/find-issues.ts';
 import { readNamedTeam } from '../teams/named-teams.ts';
 import { type Acting, done, failed, type Outcome } from './audit.ts';
-import { readIssuesOf } from './find-issues.ts';
 
 /** Shorter than the deadline of a request. */
 const DEADLINE_MS = 8_000;

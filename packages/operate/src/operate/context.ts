@@ -1,11 +1,12 @@
 // What the operators' functions work with, who calls them, and how people log in to the console.
 
 import type { Ingest, Settle } from 'instep-engine/log';
-import type { Database, Query } from 'instep-engine/postgres';
+import type { Database } from 'instep-engine/postgres';
 import type { PlanSelection } from 'instep-engine/rule';
 import type { Logger } from 'instep-engine/runtime';
 import type { Mode, NameOf, StripeApi } from 'instep-engine/stripe';
-import type { ConsumerProgress, IssueCode } from '../issues/issue.ts';
+import type { IssueCode } from '../issues/issues.ts';
+import type { OtherFeatures } from '../issues/service-state.ts';
 import type { NamedToken, Role } from './roles.ts';
 
 /** What the functions of this package work with: get it from `openContext` of `instep/operate`, and pass it on. */
@@ -42,13 +43,6 @@ export type OperateContext = {
   readonly examine?: () => AsyncIterable<Check>;
   /** Disconnects from the database, unless the connections are those of a handler. */
   close(): Promise<void>;
-};
-
-/** What the features of `instep` do for operators: this package knows none of their tables. */
-export type OtherFeatures = {
-  readConsumers(query: Query): Promise<readonly ConsumerProgress[]>;
-  /** The policy for access of an instance that differs from the stored one; `null`: none does. */
-  readOtherPolicy(query: Query): Promise<string | null>;
 };
 
 /** Which page of a list to read. */

@@ -28,10 +28,10 @@ import {
 } from 'instep-engine/rule';
 import { type EventOrigin, originOfBody } from 'instep-engine/stripe';
 import type { Reason } from '../event-log/reasons.ts';
+import { type OpenIssue, readIssuesOf } from '../issues/find-issues.ts';
 import { type NamedTeam, readNamedTeam, readNamedTeamsOf } from '../teams/named-teams.ts';
 import type { OperateContext } from './context.ts';
 import { type RecordedAction, readActionsWithIds } from './find-actions.ts';
-import { type OpenIssue, readIssuesOf } from './find-issues.ts';
 import {
   type PlanStep,
   readHistory,

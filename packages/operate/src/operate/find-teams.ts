@@ -13,7 +13,7 @@ import {
   readCustomerIdsOf,
   rowsOf,
 } from 'instep-engine/postgres';
-import { HAS_ISSUE, TEAM_ISSUES, type TeamIssueCode } from '../issues/issues.ts';
+import { hasIssue, TEAM_ISSUES, type TeamIssueCode } from '../issues/issues.ts';
 import { TEAM_STATUS } from '../issues/team-counts.ts';
 import { type PageEnds, type PageStart, readPage } from '../runtime/pages.ts';
 import { MembersUnknown, teamIdsOfEmail } from '../teams/members.ts';
@@ -305,7 +305,8 @@ function textOf(tables: ApplicationTables, { ofPerson, isBackwards }: TeamListTe
 const MIN_UUID_PREFIX = 4;
 
 /** SQL for whether a team with its lost plan matches the text `$3`, the status `$4`, the plan `$5` and the issue `$6`. */
-function isMatch({ teams }: ApplicationTables): string {
+function isMatch(tables: ApplicationTables): string {
+  const { teams } = tables;
   const hasId = `length($3) >= ${MIN_UUID_PREFIX} and starts_with(teams.id::text, lower($3))`;
   return `
              ($3::text is null
@@ -317,5 +318,5 @@ function isMatch({ teams }: ApplicationTables): string {
          and ($5::text is null
               or coalesce(teams.plan_name::text, lost_plan_name) = $5
               or coalesce(teams.provider_product_id::text, lost_product_id) = $5)
-         and ($6::text is null ${TEAM_ISSUES.map((code) => `or $6 = '${code}' and ${HAS_ISSUE[code]}`).join(' ')})`;
+         and ($6::text is null ${TEAM_ISSUES.map((code) => `or $6 = '${code}' and ${hasIssue(code, tables)}`).join(' ')})`;
 }

@@ -2,15 +2,17 @@
 // overview calls it, the doctor, and the metrics.
 
 import type { Database } from 'instep-engine/postgres';
-import { ASK_STRIPE_JOB, type Progress, readLeasedJob, readProgress } from 'instep-engine/repair';
-import { readFailedJobs } from '../issues/failed-jobs.ts';
-import { type Figures, readFigures, readLastOrigins } from '../issues/figures.ts';
-import type { Compared, Issue, IssueCounts, ServiceState } from '../issues/issue.ts';
-import { byUrgency, ISSUES, SUBJECT_ISSUES, serviceIssues } from '../issues/issues.ts';
-import { readRefusals } from '../issues/refusals.ts';
-import { countTeams, type TeamCounts } from '../issues/team-counts.ts';
-import type { Check, OperateContext, OtherFeatures } from './context.ts';
-import { countIssues } from './find-issues.ts';
+import type { Progress } from 'instep-engine/repair';
+import { countIssues } from '../issues/find-issues.ts';
+import { type Issue, issuesOf } from '../issues/issues.ts';
+import {
+  type Figures,
+  type OtherFeatures,
+  readServiceState,
+  type ServiceState,
+} from '../issues/service-state.ts';
+import type { TeamCounts } from '../issues/team-counts.ts';
+import type { Check, OperateContext } from './context.ts';
 
 /** The state of everything that Instep keeps in sync. Times are in milliseconds since 1970. */
 export type HealthReport = {
@@ -20,8 +22,6 @@ export type HealthReport = {
   readonly issues: readonly Issue[];
   /** The issues that operators have dismissed. */
   readonly hidden: number;
-  /** How far teams are compared with Stripe. */
-  readonly compared: Compared;
   /** `null`: there are too many teams to count them. */
   readonly teams: TeamCounts | null;
   readonly figures: Figures;
@@ -43,76 +43,22 @@ export async function checkHealth({
   keyMode,
   otherFeatures,
   now,
-}: OperateContext): Promise<HealthReport> {
-  return await reportHealth(database, { keyMode, otherFeatures, nowMs: now() });
-}
-
-type ReportOptions = Pick<ServiceState, 'keyMode'> & {
-  readonly otherFeatures: Pick<OtherFeatures, 'readConsumers' | 'readOtherPolicy'>;
-  readonly nowMs: number;
-};
-
-/** Reads the state and derives what is wrong. Changes nothing. */
-export async function reportHealth(
-  database: Pick<Database, 'query' | 'transaction'>,
-  { nowMs, otherFeatures, ...known }: ReportOptions,
-): Promise<HealthReport> {
-  const { query } = database;
-  const [
-    figures,
-    origins,
-    otherPolicy,
-    reconcile,
-    following,
-    teams,
-    failedJobs,
-    refusals,
-    consumers,
-    counts,
-  ] = await Promise.all([
-    readFigures(query),
-    readLastOrigins(query),
-    otherFeatures.readOtherPolicy(query),
-    readLeasedJob(query, 'reconcile'),
-    readLeasedJob(query, ASK_STRIPE_JOB),
-    countTeams({ database }),
-    readFailedJobs(query),
-    readRefusals(query),
-    otherFeatures.readConsumers(query),
-    countIssues(query),
+}: HealthContext): Promise<HealthReport> {
+  const [state, counts] = await Promise.all([
+    readServiceState(database, keyMode, otherFeatures),
+    countIssues(database.query),
   ]);
-  const reconciled = readProgress(reconcile?.progress);
-  const completed = reconciled?.completed ?? null;
-  const compared: Compared = {
-    completed,
-    intervalMs: reconciled?.intervalMs ?? null,
-    teams,
-    isFollowing: nowMs - (following?.startedAtMs ?? 0) < FOLLOWING_MS,
-  };
-  const found = { figures, otherPolicy, origins, compared, failedJobs, refusals, consumers };
-  const issues = [
-    ...serviceIssues({ ...known, ...found }, nowMs),
-    ...subjectIssues(counts, nowMs),
-  ].sort(byUrgency);
+  const issues = issuesOf(state, counts, now());
   const hidden = Object.values(counts).reduce((sum, { hidden }) => sum + hidden, 0);
-  const verdict = verdictOf(issues, found);
-  return { verdict, issues, hidden, compared, teams, figures, reconciled };
+  const { figures, teams, reconciled } = state;
+  return { verdict: verdictOf(issues, state), issues, hidden, teams, figures, reconciled };
 }
 
-/** An event often arrives before its team is linked, so it can be parked for this long. */
-const PARKED_LONG_MS = 10 * 60_000;
-
-function subjectIssues(counts: IssueCounts, nowMs: number): Issue[] {
-  return SUBJECT_ISSUES.flatMap((code): Issue[] => {
-    const { severity, concerns, remedies } = ISSUES[code];
-    const { count, isMore, sinceMs } = counts[code];
-    const issue = { severity, concerns, remedies, count, isMore };
-    if (count === 0) return [];
-    if (code !== 'parked-events') return [{ ...issue, code, evidence: {} }];
-    const isYoung = sinceMs !== null && nowMs - sinceMs < PARKED_LONG_MS;
-    return [{ ...issue, code, severity: isYoung ? 'notice' : severity, evidence: { sinceMs } }];
-  });
-}
+/** What of a context the health needs. */
+export type HealthContext = Pick<OperateContext, 'keyMode' | 'now'> & {
+  readonly database: Pick<Database, 'query' | 'transaction'>;
+  readonly otherFeatures: OtherFeatures;
+};
 
 /**
  * `in-sync`: every team was compared with Stripe, recently enough, and Stripe delivers events. `unproven`: nothing is
@@ -121,20 +67,15 @@ function subjectIssues(counts: IssueCounts, nowMs: number): Issue[] {
 export type Verdict = 'in-sync' | 'unproven' | 'warning' | 'failure';
 
 /** What the issues and the evidence amount to. Unknown is never in sync. */
-function verdictOf(
-  issues: readonly Issue[],
-  { compared: { completed, teams }, figures }: Pick<ServiceState, 'compared' | 'figures'>,
-): Verdict {
+function verdictOf(issues: readonly Issue[], state: ServiceState): Verdict {
+  const { figures, teams, reconciled } = state;
   const severities = new Set(issues.map(({ severity }) => severity));
   if (severities.has('failure')) return 'failure';
   if (severities.has('warning')) return 'warning';
   const isCompared =
-    completed !== null && teams !== null && teams.linked > 0 && teams.uncompared === 0;
+    reconciled?.completed && teams !== null && teams.linked > 0 && teams.uncompared === 0;
   return isCompared && figures.lastDeliveredMs !== null ? 'in-sync' : 'unproven';
 }
-
-/** The job that compares new teams runs every few seconds, also on demand after each delivery. */
-const FOLLOWING_MS = 60_000;
 
 /**
  * Checks what Instep needs besides the database: the configuration, Stripe's API and its webhook endpoints, the clock,

@@ -135,6 +135,24 @@ export async function readCustomersWithIssue(
   return new Set(rows.map(({ customerId }) => customerId));
 }
 
+/** Stores that a customer has no team any more, if one of its subscriptions grants a plan. */
+export async function storeTeamless(query: Query, customerId: string): Promise<void> {
+  await query({
+    name: 'store_teamless',
+    text: `
+      insert into instep.findings (customer_id, team_id, problem)
+      select customer_id, '', 'customer without a team'
+        from instep.customers
+       where customer_id = $1
+         and grants_plan
+          on conflict (customer_id, team_id) do update
+         set problem  = excluded.problem,
+             found_at = now(),
+             seen_at  = now()`,
+    values: [customerId],
+  });
+}
+
 /** Deletes what a comparison found about the plan of a team, whose row is about to change. */
 export async function deleteIssuesAboutPlan(query: Query, teamId: ApplicationId): Promise<void> {
   await query({

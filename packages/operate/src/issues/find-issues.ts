@@ -1,7 +1,7 @@
 // Finds and counts what is wrong with single teams, customers and events: the union of the issues, with what operators have
 // dismissed. The console's list and a team's page call it, and health.ts for the numbers.
 
-import { type EventRow, readEventsAt } from 'instep-engine/log';
+import { readEventsAt } from 'instep-engine/log';
 import {
   type ApplicationTables,
   type Database,
@@ -9,36 +9,35 @@ import {
   readStates,
   rowsOf,
 } from 'instep-engine/postgres';
-import { chargedSubscriptions, selectedReport } from 'instep-engine/rule';
 import { type Mode, TEAM_KEY } from 'instep-engine/stripe';
-import { whyUnreadable } from '../event-log/reasons.ts';
-import type {
-  IssueCounts,
-  IssueEvidence,
-  Remedy,
-  Severity,
-  SubjectIssueCode,
-} from '../issues/issue.ts';
-import { ISSUES, SUBJECT_ISSUES } from '../issues/issues.ts';
 import { type NamedTeam, readNamedTeamsOf, readSuggestedTeams } from '../teams/named-teams.ts';
 import { parseSubject, type Subject } from '../teams/subject.ts';
-
-type OpenIssueOf<Code extends SubjectIssueCode> = {
-  readonly code: Code;
-  readonly severity: Severity;
-  readonly remedies: readonly Remedy[];
-  /** What an action on the issue is about. */
-  readonly subject: Subject;
-  readonly sinceMs: number;
-  /** `null` for an unreadable event. */
-  readonly customerId: string | null;
-  /** The team that the issue is about, or that has its customer; `null`: there is none. */
-  readonly team: NamedTeam | null;
-  readonly evidence: IssueEvidence[Code];
-};
+import type { Remedy, Severity } from './issue.ts';
+import {
+  ISSUES,
+  type IssueCounts,
+  type IssueEvidence,
+  SUBJECT_ISSUES,
+  type SubjectIssueCode,
+} from './issues.ts';
+import type { Sources } from './subject-issues.ts';
 
 /** Something that is wrong with one team, customer or event. */
-export type OpenIssue = { [Code in SubjectIssueCode]: OpenIssueOf<Code> }[SubjectIssueCode];
+export type OpenIssue = {
+  readonly [Code in SubjectIssueCode]: {
+    readonly code: Code;
+    readonly severity: Severity;
+    readonly remedies: readonly Remedy[];
+    /** What an action on the issue is about. */
+    readonly subject: Subject;
+    readonly sinceMs: number;
+    /** `null` for an unreadable event. */
+    readonly customerId: string | null;
+    /** The team that the issue is about, or that has its customer; `null`: there is none. */
+    readonly team: NamedTeam | null;
+    readonly evidence: IssueEvidence[Code];
+  };
+}[SubjectIssueCode];
 
 /** What a comparison with Stripe or with the event log found. */
 export type ComparisonIssue = Extract<
@@ -66,7 +65,7 @@ type Row = {
   readonly customerId: string | null;
   readonly teamId: string | null;
   readonly sinceMs: number;
-  readonly evidence: { readonly newestPosition?: number; readonly position?: number } | null;
+  readonly evidence: { readonly position?: number } | null;
   /** The action that has hidden it; `null`: it is open. */
   readonly dismissedBy: number | null;
 };
@@ -139,64 +138,34 @@ async function withEvidence(
   { database: { query }, linkByMetadata, keyMode }: IssueContext,
   rows: readonly Row[],
 ): Promise<OpenIssue[]> {
-  const positions = rows.flatMap(({ evidence }) => {
-    return evidence?.newestPosition ?? evidence?.position ?? [];
-  });
-  const customersOf = (...codes: readonly SubjectIssueCode[]) =>
-    rows.flatMap(({ code, customerId }) => (codes.includes(code) ? (customerId ?? []) : []));
+  const positions = rows.flatMap(({ evidence }) => evidence?.position ?? []);
+  const customersOf = (those: readonly Row[]) => [
+    ...new Set(those.flatMap(({ customerId }) => customerId ?? [])),
+  ];
   const [teams, events, states] = await Promise.all([
-    readNamedTeamsOf(query, [...new Set(customersOf(...SUBJECT_ISSUES))]),
+    readNamedTeamsOf(query, customersOf(rows)),
     positions.length === 0 ? [] : readEventsAt(query, {}, positions, ALL),
-    readStates(query, customersOf('paid-without-plan', 'double-billed')),
+    // Their state says what is known of these.
+    readStates(query, customersOf(rows.filter(({ evidence }) => evidence === null))),
   ]);
   const parked = events.filter(({ outcome }) => outcome === 'parked');
   const naming = { teamKey: linkByMetadata ?? TEAM_KEY, keyMode };
   const suggested = await readSuggestedTeams(query, parked, naming);
-  const eventAt = (position: number | undefined): EventRow | null =>
-    events.find((event) => event.position === position) ?? null;
-  const nameOf = (productId: string | null) => states.names.get(productId) ?? null;
 
-  function evidenceOf({ code, customerId, evidence }: Row): unknown {
-    switch (code) {
-      case 'parked-events': {
-        const newest = eventAt(evidence?.newestPosition);
-        const suggestedTeam = suggested.get(newest?.position ?? 0) ?? null;
-        return { events: 0, ...evidence, newest, suggestedTeam };
-      }
-      case 'unreadable-event': {
-        const event = eventAt(evidence?.position);
-        return event && { event, reason: whyUnreadable(event) };
-      }
-      case 'paid-without-plan': {
-        const plan = selectedReport(states.of(customerId), 'best')?.plan;
-        const planName = plan?.planName ?? nameOf(plan?.providerProductId ?? null);
-        return { subscriptionId: plan?.providerSubscriptionId ?? null, planName };
-      }
-      case 'double-billed': {
-        const charged = chargedSubscriptions(states.of(customerId)).map(({ latest }) => {
-          const { plan, status } = latest.reported;
-          const planName = plan.planName ?? nameOf(plan.providerProductId);
-          return { ...plan, planName, status, sinceMs: latest.sinceSeconds * 1_000 };
-        });
-        return { subscriptions: charged.sort((a, b) => a.sinceMs - b.sinceMs) };
-      }
-      default:
-        return evidence;
-    }
-  }
-
-  return rows.flatMap((row) => {
-    const { code, customerId, teamId, sinceMs } = row;
+  return rows.flatMap(({ code, customerId, teamId, sinceMs, evidence: stored, ...row }) => {
+    const position = stored?.position ?? 0;
+    const event = events.find((event) => event.position === position) ?? null;
+    const suggestedTeam = suggested.get(position) ?? null;
+    const { severity, remedies, evidence: evidenceOf } = ISSUES[code];
+    const complete = evidenceOf as (stored: Row['evidence'], read: Sources) => object | null;
+    const evidence = complete(stored, { event, suggestedTeam, customerId, states });
     const subject = parseSubject(row.subject);
-    const evidence = evidenceOf(row);
     // An event that was deleted meanwhile.
     if (subject === null || evidence === null) return [];
-    const { severity, remedies } = ISSUES[code];
     const ofCustomer = teams.filter((team) => team.customerId === customerId);
     const team = ofCustomer.find(({ id }) => teamId === null || String(id) === teamId) ?? null;
-    return [
-      { code, severity, remedies, subject, sinceMs, customerId, team, evidence } as OpenIssue,
-    ];
+    const known = { code, severity, remedies, subject, sinceMs, customerId, team, evidence };
+    return [known as OpenIssue];
   });
 }
 
