@@ -124,7 +124,7 @@ describe('exits with 1 and says why', () => {
   test('if Stripe knows none of the customers', async () => {
     const app = await openApp('saas-starter');
     const wrongKey =
-      'Stripe knows none of the customers of public.teams: STRIPE_SECRET_KEY, a test key, is of another mode or account';
+      'Stripe knows none of the customers of public.teams: STRIPE_SECRET_KEY is of another mode or account';
     await app.sql(`
       insert into teams (name, stripe_customer_id, stripe_product_id, subscription_status)
       select 'x', 'cus_' || id, 'prod_pro', 'active' from generate_series(1, 3) as id`);

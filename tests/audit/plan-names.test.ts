@@ -32,7 +32,7 @@ test('a name means the product that most rows with it pay for, which is printed'
   ]);
   const ended = await app.audit(['--json']);
   const { plans, counts, rows } = resultIn(ended);
-  const meant = { free: [], pro: ['prod_pro (Pro plan)'], team: ['prod_team (Team plan)'] };
+  const meant = { pro: ['prod_pro (Pro plan)'], team: ['prod_team (Team plan)'] };
   expect(plans).toEqual(meant);
   expect(counts).toMatchObject({ right: 6, ownPlans: 1 });
   expect(rows.map(({ customer, code }) => [customer, code])).toEqual([

@@ -543,6 +543,7 @@ describe('an app without HS256 sessions gets no profile', () => {
     const before = filesOf(folder);
     const done = await init(folder, `--${way}`, '--yes');
     expect(done).toMatchObject({ code: 0 });
+    expect(done.stdout).toMatch(/^ok +access +TEAM_PLAN=best/m);
     expect(done.stdout).toMatch(/^sessions +no code was found that signs the cookie session/m);
     expect(done.stdout).toMatch(/^profile +off, because/m);
     expect(done.stdout).toMatch(/^tables +public.teams$/m);
@@ -579,6 +580,17 @@ describe('an app without HS256 sessions gets no profile', () => {
     const folder = nodeApp(framework, 'src/server.js', SERVERS[framework], others);
     expect(await init(folder, '--inside', '--yes')).toMatchObject({ code: 0 });
     expect(filesOf(folder)['src/server.js']).toContain(lines);
+  });
+
+  test('and what only the shell has set is written for the others, once', async () => {
+    const folder = createStarterApp(variables);
+    const shell = { PROFILE: 'off', TEAM_PLAN: 'newest' };
+    const run = () => runInstep(['init', '--inside', '--yes'], shell, folder);
+    expect((await run()).stdout).toMatch(/^profile +off \(PROFILE\)/m);
+    const written = `PROFILE=off\nTEAM_PLAN=newest\n${variables}`;
+    expect(filesOf(folder)['.env']).toBe(written);
+    expect((await run()).stdout).toContain('No file of the app has to be changed.');
+    expect(filesOf(folder)['.env']).toBe(written);
   });
 
   test('unless PROFILE says that it has one', async () => {

@@ -3,6 +3,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline/promises';
+import { parseEnv } from 'node:util';
 import {
   checkInstallation,
   findTables,
@@ -47,13 +48,11 @@ async function init(options: InitOptions): Promise<void> {
   const { framework, frameworkVersion, orm, packageManager } = app;
   const signing = [...app.sources].find(([, text]) => /HS256|jsonwebtoken/.test(text))?.[0];
   const isProfileGiven = Boolean(process.env.PROFILE);
-  // The checks at the end read it as well.
+  // The checks at the end read them as well.
   if (!isProfileGiven && signing === undefined) process.env.PROFILE = 'off';
+  process.env.TEAM_PLAN ||= 'best';
   const hasProfile = process.env.PROFILE !== 'off';
-  const variables = [
-    ...(hasProfile || isProfileGiven ? [] : ['PROFILE=off']),
-    ...(process.env.TEAM_PLAN ? [] : ['TEAM_PLAN=best']),
-  ];
+  const variables = missingIn(app, [...(hasProfile ? [] : ['PROFILE']), 'TEAM_PLAN']);
   const whyOff = isProfileGiven ? 'off (PROFILE)' : 'off, because Instep reads only HS256 sessions';
   const setup = readSetup(process.env);
   const name = framework === null ? 'no known framework' : `${framework} ${frameworkVersion}`;
@@ -84,6 +83,13 @@ async function init(options: InitOptions): Promise<void> {
   }
   await checkInstallation();
   printSteps(app, way, plan, setup.consoleUrl);
+}
+
+/** Those of the variables that only this shell or the command has set: another shell would not have them. */
+function missingIn({ read }: App, names: readonly string[]): readonly string[] {
+  const files = ['.env.local', '.env'].map((path) => parseEnv(read(path) ?? ''));
+  const missing = names.filter((name) => files.every((file) => !file[name]));
+  return missing.map((name) => `${name}=${process.env[name]}`);
 }
 
 /** With the variables in the app's file, as its first lines, so that all commands read them. */

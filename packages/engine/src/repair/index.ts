@@ -8,11 +8,10 @@ export { createPruneJob, type PruneServices, readPrunedBefore } from './prune.ts
 export { type Difference, type RebuildFailure, rebuild } from './rebuild.ts';
 export { rebuildState } from './rebuild-state.ts';
 export { compareAnswer, snapshotOf } from './reconcile/compare-customer.ts';
-export {
-  type DriftCause,
-  type DriftIssue,
-  type ReconciliationIssue,
-  withListed,
+export type {
+  DriftCause,
+  DriftIssue,
+  ReconciliationIssue,
 } from './reconcile/drift.ts';
 export { listCustomer, readListings } from './reconcile/listed-subscriptions.ts';
 export {

@@ -23,7 +23,7 @@ export {
   type PlanInRow,
   partOf,
 } from './plan-fields.ts';
-export { bestReports, type PlanSelection, selectedReport, teamPlan } from './plan-selection.ts';
+export { bestOf, type PlanSelection, selectedReport, teamPlan } from './plan-selection.ts';
 export { planWriterOf } from './plan-writer.ts';
 export { type Reported, reportedBy } from './reported.ts';
 export { readState, StateNewer, StateUnreadable, writeState } from './state-json.ts';
@@ -32,6 +32,7 @@ export {
   ENDED_STATUSES,
   effectOf,
   GRANTING_STATUSES,
+  isCharged,
   rankOf,
   STATUSES,
   type Status,

@@ -28,14 +28,13 @@ export function selectedReport(
 }
 
 /**
- * What the best subscriptions that grant a plan report, the one that decides first: the others are as good, and only the
- * times of their last changes, which not everything knows, make them worse.
+ * The best of the subscriptions whose status grants a plan: several, if only the times of their last changes, which not
+ * everything knows, make one better.
  */
-export function bestReports({ subscriptions }: CustomerState): Reported[] {
-  const reports = [...subscriptions.values()].flatMap(({ deciding }) => deciding?.reported ?? []);
-  const ranks = reports.map(({ status }) => rankOf(status));
-  const rank = Math.max(1, ...ranks);
-  return reports.filter(({ status }) => rankOf(status) === rank).sort((a, b) => compareBest(b, a));
+export function bestOf<One>(subscriptions: readonly One[], statusOf: (one: One) => string): One[] {
+  const ranks = subscriptions.map((one) => rankOf(statusOf(one)));
+  const best = Math.max(1, ...ranks);
+  return subscriptions.filter((_, index) => ranks[index] === best);
 }
 
 /** The names of products, for events without one. */

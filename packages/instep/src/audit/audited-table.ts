@@ -7,11 +7,12 @@ import {
   recognizeTables,
   type WantedTables,
 } from 'instep-engine/postgres';
+import { STATUSES } from 'instep-engine/rule';
 import { ConfigInvalid } from '../config/config.ts';
 import { missingCustomerIndex } from '../doctor/schema.ts';
 
-/** What is compared, and the field of a team that it is. The options of the command have the same names. */
-export const COMPARED = {
+/** What is compared, by the name of its option, and the field of a team that it is. */
+const FIELDS = {
   customer: 'providerCustomerId',
   plan: 'planName',
   status: 'subscriptionStatus',
@@ -20,85 +21,101 @@ export const COMPARED = {
   subscription: 'providerSubscriptionId',
 } as const;
 
-export type Name = keyof typeof COMPARED;
+export const NAMES = Object.keys(FIELDS) as (keyof typeof FIELDS)[];
 
-const NAMES = Object.keys(COMPARED) as Name[];
+/** The options that name what is not recognized. */
+export type Named = { readonly [Option in 'table' | keyof typeof FIELDS]?: string };
 
-/** What has no column is missing, and an empty text is null. */
-export type AuditedRow = Readonly<Partial<Record<Name, string | null>>> & {
-  readonly id: string;
-  /** Whether the period that was paid for is over. */
-  readonly isOver: boolean;
+/** A customer's row. A value that no row has is missing, and an empty text is null. */
+export type AuditedRow = { readonly [Name in keyof typeof FIELDS]?: string | null } & {
+  readonly id: string | null;
+  readonly customer: string;
+  /** Whether it names a plan, whatever its status says. */
+  readonly hasPlan: boolean;
 };
-
-export type AuditedCustomer = { readonly customer: string; readonly rows: readonly AuditedRow[] };
 
 export type AuditedTable = Awaited<ReturnType<typeof findAuditedTable>>;
 
-/** Below this, reading all rows takes milliseconds. */
-const MANY_ROWS = 10_000;
+/** Below this, reading all of them takes milliseconds. */
+const MANY_CUSTOMERS = 10_000;
 
 /** If a policy would hide rows from the role, PostgreSQL then refuses to read the table. */
 export const REFUSE_HIDDEN_ROWS = 'set local row_security = off';
 
-function notFound(why: string): ConfigInvalid {
-  const [variable, problem] = ['the table of customers', `is not found, because ${why}`];
-  const remedy = `name it with --table, and its columns with --${NAMES.join(', --')}`;
-  return new ConfigInvalid([{ variable, problem, remedy }]);
-}
-
 /** Finds the table, and counts its customers. @throws ConfigInvalid if it can't be audited */
-export async function findAuditedTable(query: Query, wanted: WantedTables) {
-  const { teams, unfit } = await recognizeTables(query, { ...wanted, profile: 'off' });
-  if (teams === null) throw notFound(`${unfit?.problems.join('; ')}`);
-  const declared = wanted.teams?.columns ?? {};
-  const missing = teams.columns.find(({ field, column }) => {
-    return column === null && (field === COMPARED.customer || field in declared);
+export async function findAuditedTable(query: Query, declared: WantedTables, named: Named) {
+  const [, schema, table] = /^(?:([^.]+)\.)?(.+)$/.exec(named.table ?? '') ?? [];
+  const given = NAMES.flatMap((name) => (named[name] ? [[FIELDS[name], named[name]]] : []));
+  const names = { ...declared.teams?.columns, ...Object.fromEntries(given) };
+  const wanted = { ...declared.teams, ...(table && { schema, table }), columns: names };
+  const { teams, unfit } = await recognizeTables(query, { teams: wanted, profile: 'off' });
+  const missing = teams?.columns.find(({ field, column, problem }) => {
+    return column === null && problem !== null && field !== 'id';
   });
-  if (missing) throw notFound(`${missing.problem}`);
-  const columns = NAMES.flatMap((name) => {
-    const field = COMPARED[name];
-    // Words of the app's own can be compared, but not written. A status beside a subscription is most often Stripe's.
-    const isOwn = name === 'plan' || (name === 'status' && columnOf(teams, COMPARED.subscription));
-    const own = isOwn && !(field in declared) ? teams.table.columns.get(name) : undefined;
-    const column = columnOf(teams, field) ?? own;
-    return column === undefined ? [] : [{ name, column }];
-  });
-  const { sql: table } = teams.table;
-  if (columns.length === 1) throw notFound(`${table} has no column that is known to hold a plan`);
+  if (teams === null || missing) throw notFound(missing?.problem ?? unfit?.problems.join('; '));
+  const columns = new Map(
+    NAMES.flatMap((name) => {
+      // Words of the app's own can be compared, but not written. A status beside a subscription is most often Stripe's.
+      const isOwn = name === 'plan' || (name === 'status' && columnOf(teams, FIELDS.subscription));
+      const own = isOwn && !(FIELDS[name] in names) ? teams.table.columns.get(name) : null;
+      const column = columnOf(teams, FIELDS[name]) ?? own;
+      return column ? [[name, column] as const] : [];
+    }),
+  );
   const period = columnOf(teams, 'currentPeriodEndsAt');
   const periodEnd = period?.category === 'N' ? `to_timestamp(${period.sql})` : period?.sql;
-  const audited = `(
-    select ${columns.map(({ name, column }) => `nullif(${column.sql}::text, '') as ${name},`).join(' ')}
-           ${columnOf(teams, 'id')?.sql ?? 'null'}::text as id,
-           coalesce(${periodEnd ?? 'null'} < now() - interval '1 day', false) as "isOver"
-      from ${table}
-  ) as audited
-  where customer is not null`;
+  const rows = `(
+    select customer,
+           case when plan !~* '^(free|none)?$' then plan end as plan,
+           substring(replace(lower(status), 'cancelled', 'canceled') from '^(?:${STATUS_NAMES.join('|')})$') as status,
+           nullif(product, '') as product,
+           nullif(price, '') as price,
+           nullif(subscription, '') as subscription,
+           id,
+           coalesce(period_end < now() - interval '1 day', false) as is_over
+      from (
+             select ${NAMES.map((name) => `${columns.get(name)?.sql ?? 'null'}::text as ${name}`).join(', ')},
+                    ${columnOf(teams, 'id')?.sql ?? 'null'}::text as id,
+                    ${periodEnd ?? 'null'}::timestamptz as period_end
+               from ${teams.table.sql}
+           ) as texts
+     where customer <> ''
+  ) as rows`;
   await query(REFUSE_HIDDEN_ROWS);
-  const {
-    customers = 0,
-    rows = 0,
-    ...filled
-  } = await onlyRow<Record<string, number>>(
+  const counts = await onlyRow<Record<string, number>>(
     query,
-    `select count(distinct customer) as customers, count(*) as rows,
-            ${columns.map(({ name }) => `count(${name}) as ${name}`).join(', ')}
-       from ${audited}`,
+    `select count(distinct customer) as customers,
+            ${NAMES.map((name) => `count(${name}) as ${name}`).join(', ')}
+       from ${rows}`,
   );
-  if (rows === 0) throw notFound(`${table} has no row with a customer`);
+  const { customers = 0 } = counts;
+  // That no row names a subscription says something about each.
+  const used = NAMES.filter((name) => {
+    return counts[name] || (name === 'subscription' && columns.has(name));
+  });
+  const name = teams.table.sql;
+  if (customers === 0) throw notFound(`${name} has no row with a customer`);
+  if (columns.size === 1) throw notFound(`${name} has no column that is known to hold a plan`);
+  const holdsPlan = used.some((one) => one === 'plan' || one === 'product' || one === 'price');
   return {
-    ...{ name: table, customers, rows },
+    ...{ name, customers, columns: [...columns.values()].map((one) => one.name) },
     /** The statement for an index on the customer, if a large table has none. */
-    missingIndex: rows < MANY_ROWS ? null : await missingCustomerIndex(query, teams),
-    columns: columns.map(({ column }) => column.name),
-    /** What some row has a value of. */
-    used: new Set(NAMES.filter((name) => filled[name])),
-    /** SQL for all customers, each with its rows: more than one, if it is in several. */
+    missingIndex: customers < MANY_CUSTOMERS ? null : await missingCustomerIndex(query, teams),
+    /** SQL for a row of each customer: of several, one with a plan. Without a status, apps look at the end of the period. */
     select: `
-      select customer, json_agg(audited order by id) as rows
-        from ${audited}
-       group by customer
-       order by customer`,
+      select distinct on (customer) ${used.join(', ')},
+             id,
+             coalesce(${holdsPlan ? 'plan, product, price' : 'status, subscription'}) is not null
+               and (status is not null or not is_over) as "hasPlan"
+        from ${rows}
+       order by customer, "hasPlan" desc, array_position('{active,trialing,past_due}', status), id`,
   };
+}
+
+const STATUS_NAMES = Object.keys(STATUSES);
+
+function notFound(why: string | undefined): ConfigInvalid {
+  const remedy = `name it with --table, and its columns with --${NAMES.join(', --')}`;
+  const problem = `is not found, because ${why}`;
+  return new ConfigInvalid([{ variable: 'the table of customers', problem, remedy }]);
 }

@@ -6,24 +6,17 @@ import type { Database, DatabaseServer, WantedTables } from 'instep-engine/postg
 import { counted, countText } from 'instep-engine/runtime';
 import { csvLine } from 'instep-operate';
 import { Audit, type Difference } from '../audit/audit.ts';
-import {
-  type AuditedTable,
-  COMPARED,
-  findAuditedTable,
-  type Name,
-} from '../audit/audited-table.ts';
+import { type AuditedTable, findAuditedTable, NAMES, type Named } from '../audit/audited-table.ts';
+import type { Rules } from '../audit/judge-row.ts';
 import { readApiConfig } from '../config/config.ts';
 import { createCommand, positiveInteger } from './arguments.ts';
 import { print, printable, printMessage, showProgress, stopSignal, writeRows } from './output.ts';
 import { onDatabase, requireDatabase, withServer } from './with-database.ts';
 
-type Plans = ReadonlyMap<string, readonly string[]>;
-
-type Options = { pastDue: 'keep' | 'ended'; plans?: Plans; limit?: number } & {
-  [Flag in 'json' | 'csv' | 'list']?: boolean;
-} & { [Place in 'table' | Name]?: string };
-
-const NAMES = Object.keys(COMPARED) as Name[];
+type Options = Named &
+  Pick<Rules, 'pastDue'> & { plans?: Rules['plans']; limit?: number } & {
+    [Flag in 'json' | 'csv' | 'list']?: boolean;
+  };
 
 export function auditCommand(): Command {
   const command = createCommand(
@@ -48,12 +41,12 @@ export function auditCommand(): Command {
     .action(runAudit);
 }
 
-function plansIn(text: string): Plans {
+function plansIn(text: string): Rules['plans'] {
   const plans = new Map<string, string[]>();
   for (const pair of text.split(',')) {
     const [, name, productId] = /^(.+)=(prod_\w+)?$/.exec(pair.trim()) ?? [];
     if (name === undefined) throw new InvalidArgumentError('must be like pro=prod_1,team=prod_2.');
-    plans.set(name, [...(plans.get(name) ?? []), ...(productId === undefined ? [] : [productId])]);
+    plans.set(name, [...(plans.get(name) ?? []), productId ?? []].flat());
   }
   return plans;
 }
@@ -63,33 +56,22 @@ async function runAudit(options: Options): Promise<void> {
   if (!process.versions.bun) setFlagsFromString('--optimize-for-size');
   await requireDatabase();
   const audit = (database: Database, { tables }: DatabaseServer) =>
-    auditOn(database, wantedTables(tables, options), options);
+    auditOn(database, tables, options);
   // A table of millions of rows takes seconds to read.
   const reading = { statementTimeoutMs: 120_000, isReadOnly: true };
   await withServer((server) => onDatabase(server, audit, reading));
 }
 
-/** The declared tables, with what the options name. */
-function wantedTables({ teams, ...tables }: WantedTables, options: Options): WantedTables {
-  const [, schema, table] = /^(?:([^.]+)\.)?(.+)$/.exec(options.table ?? '') ?? [];
-  const columns = { ...teams?.columns };
-  for (const name of NAMES) {
-    const column = options[name];
-    if (column !== undefined) columns[COMPARED[name]] = column;
-  }
-  return { ...tables, teams: { ...teams, ...(table && { schema, table }), columns } };
-}
-
-async function auditOn(database: Database, wanted: WantedTables, options: Options): Promise<void> {
+async function auditOn(
+  database: Database,
+  declared: WantedTables,
+  options: Options,
+): Promise<void> {
   const stripeApi = readApiConfig(process.env);
-  const signal = stopSignal();
-  const printForPeople = options.json || options.csv ? () => undefined : print;
-  const table = await database.transaction((query) => findAuditedTable(query, wanted));
-  const { name, columns, customers, rows, missingIndex } = table;
-  const inRows = rows === customers ? '' : ` in ${counted(rows, 'row')}`;
-  printForPeople(
-    `Table ${name}: ${counted(customers, 'customer')}${inRows} (${columns.join(', ')})`,
-  );
+  const table = await database.transaction((query) => findAuditedTable(query, declared, options));
+  const { name, columns, customers, missingIndex } = table;
+  const say = options.json || options.csv ? () => undefined : print;
+  say(`Table ${name}: ${counted(customers, 'customer')} (${columns.join(', ')})`);
   if (missingIndex !== null) printMessage(`${name} ${NO_INDEX}: ${missingIndex}`);
   const startedAtMs = Date.now();
   const listed = (count: number, share: number) => {
@@ -97,22 +79,22 @@ async function auditOn(database: Database, wanted: WantedTables, options: Option
     const seconds = Math.round((Date.now() - startedAtMs) / 1_000);
     return `Stripe: ${counted(count, 'subscription')} ${bar} ${Math.round(share * 100)} %  ${seconds} s`;
   };
-  const found = new Audit({
-    ...{ plans: new Map(), ...options, database, table, stripeApi, signal },
+  const audit = new Audit({
+    ...{ plans: new Map(), ...options, database, table, stripeApi, signal: stopSignal() },
     // How long the list is can only be guessed before its end.
     onListed: (count) => showProgress(listed(count, Math.min(count / customers, 0.99))),
     onAsked: (count, of) =>
       showProgress(`Stripe: asked for ${count} of ${counted(of, 'customer')} not in its list`),
   });
-  await found.run().finally(() => showProgress(''));
-  printForPeople(listed(found.subscriptions, 1));
-  await printFindings(found, table, options);
+  await audit.run().finally(() => showProgress(''));
+  say(listed(audit.subscriptions, 1));
+  await printFound(audit, table, options);
 }
 
 const NO_INDEX = 'has no index on the customer, so Instep would read all of it for each event';
 
 /** What is said of one row, or of several, in the order in which it counts. */
-const TEXTS: Readonly<Record<Exclude<Difference['code'], 'own_plan'>, string>> = {
+const TEXTS = {
   ended: '(has|have) a plan, but Stripe has ended (its|their) subscription',
   missing: '(pays|pay) Stripe, and (has|have) no plan',
   other_plan: '(has|have) another plan than (it pays|they pay) for',
@@ -121,60 +103,58 @@ const TEXTS: Readonly<Record<Exclude<Difference['code'], 'own_plan'>, string>> =
   charged_twice: '(is|are) charged twice',
   unknown_customer: '(customer|customers) that Stripe does not know',
   not_in_table: '(customer who pays is|customers who pay are) in no row',
-};
-
-const AT_STRIPE = ['status', 'product', 'price', 'subscription'] as const;
+} satisfies Record<Exclude<Difference['code'], 'own_plan'>, string>;
 
 type Shown = Readonly<Record<string, string | null>>;
 
 /** A difference as it is listed, for people and for programs. */
-const shown = ({ code, customer, row, stripe }: Difference): Shown => ({
-  ...{ code, id: row?.id ?? null, customer },
-  ...Object.fromEntries(NAMES.slice(1).map((name) => [name, row?.[name] ?? null])),
-  ...Object.fromEntries(AT_STRIPE.map((name) => [`stripe_${name}`, stripe?.[name] ?? null])),
+const shown = ({ code, row, stripe }: Difference): Shown => ({
+  ...{ code, id: row.id ?? null },
+  ...Object.fromEntries(NAMES.map((name) => [name, row[name] ?? null])),
+  stripe_status: stripe?.status ?? null,
+  stripe_product: stripe?.productId ?? null,
+  stripe_price: stripe?.priceId ?? null,
+  stripe_subscription: stripe?.subscriptionId ?? null,
 });
 
-const HEADINGS = Object.keys(shown({ code: 'ended', customer: '', row: null, stripe: null }));
+const HEADINGS = Object.keys(shown({ code: 'ended', row: {}, stripe: undefined }));
 
-async function printFindings(
+async function printFound(
   { differences, plans, subscriptions }: Audit,
-  { name, columns, customers, rows }: AuditedTable,
+  { name, columns, customers }: AuditedTable,
   { json, csv, list, limit }: Options,
 ): Promise<void> {
-  const byCode = new Map(
-    Object.keys(TEXTS).map((code) => [code, differences.filter((one) => one.code === code)]),
-  );
-  const found = [...byCode.values()].flat();
-  const counts = Object.fromEntries([...byCode].map(([code, { length }]) => [code, length]));
+  const byCode = Object.entries(TEXTS).map(([code, text]) => {
+    return { code, text, found: differences.filter((one) => one.code === code) };
+  });
+  const found = byCode.flatMap((one) => one.found);
+  const counts = Object.fromEntries(byCode.map(({ code, found }) => [code, found.length]));
   const ownPlans = differences.length - found.length;
-  const right = rows - found.length + (counts.not_in_table ?? 0);
-  const listed = found.slice(0, limit).map(shown);
+  const right = customers - found.length + (counts.not_in_table ?? 0);
+  const rows = found.slice(0, limit).map(shown);
   if (found.length > 0) process.exitCode = DIFFERENCES_FOUND;
   if (json) {
-    const totals = { customers, rows, subscriptions, right, ownPlans };
-    const result = { version: 1, table: name, columns, counts: { ...totals, ...counts } };
-    return print(JSON.stringify({ ...result, plans: Object.fromEntries(plans), rows: listed }));
+    const totals = { customers, subscriptions, right, ownPlans, ...counts };
+    const about = { version: 1, table: name, columns, counts: totals };
+    return print(JSON.stringify({ ...about, plans: Object.fromEntries(plans), rows }));
   }
   if (csv) {
-    const lines = [HEADINGS, ...listed.map((one) => Object.values(one))];
+    const lines = [HEADINGS, ...rows.map((one) => Object.values(one))];
     return void process.stdout.write(lines.map(csvLine).join(''));
   }
   for (const [plan, products] of plans)
     print(`  ${printable(plan)} = ${printable(products.join(', ') || 'no plan')}`);
   const own = ownPlans === 0 ? '' : `, ${countText(ownPlans)} of them with a plan of your own`;
-  for (const [code, text] of Object.entries(TEXTS)) {
+  for (const { code, text, found } of byCode) {
     if (code === 'not_in_table')
-      print(`${countText(right)} of ${countText(rows)} are right${own}.`);
-    const count = counts[code] ?? 0;
-    const said = text.replace(/\((.+?)\|(.+?)\)/g, count === 1 ? '$1' : '$2');
-    if (count > 0) print(`${countText(count).padStart(8)}  ${said.padEnd(62)}  ${code}`);
+      print(`${countText(right)} of ${countText(customers)} are right${own}.`);
+    const said = text.replace(/\((.+?)\|(.+?)\)/g, found.length === 1 ? '$1' : '$2');
+    if (found.length > 0)
+      print(`${countText(found.length).padStart(8)}  ${said.padEnd(62)}  ${code}`);
   }
-  const filled = HEADINGS.filter((name) => listed.some((one) => one[name] !== null));
-  const format = {
-    columns: filled.map((name) => [name, 18, (one: Shown) => one[name] ?? null] as const),
-    data: (one: Shown) => one,
-  };
-  if (list) await writeRows(format, listed, {});
+  const filled = HEADINGS.filter((name) => rows.some((one) => one[name] !== null));
+  const shownColumns = filled.map((name) => [name, 18, (one: Shown) => one[name] ?? null] as const);
+  if (list) await writeRows({ columns: shownColumns, data: (one: Shown) => one }, rows, {});
   print('Details: --list, --json, --csv. Nothing was written.');
   if (found.length > 0) print('instep init keeps it so.');
 }

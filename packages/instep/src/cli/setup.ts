@@ -4,9 +4,11 @@
 import { urlOf } from 'instep-engine/http';
 import { recognizeTables } from 'instep-engine/postgres';
 import { InstepError } from 'instep-engine/runtime';
+import { storePolicy } from '../access/team-access.ts';
 import {
   ConfigInvalid,
   describeDatabase,
+  readAccessPolicy,
   readDatabaseConfig,
   readOperationsConfig,
   readProfileSecrets,
@@ -14,7 +16,7 @@ import {
 import { doctor } from './doctor.ts';
 import { paint, print, printMessage } from './output.ts';
 import { tables } from './schema.ts';
-import { migrateOn, withDatabase, withServer } from './with-database.ts';
+import { migrateOn, onDatabase, withDatabase, withServer } from './with-database.ts';
 
 export { USER_PATH, WEBHOOK_PATH } from 'instep-engine/http';
 export { HANDLED_TYPES } from 'instep-engine/stripe';
@@ -59,7 +61,12 @@ export async function findTables(): Promise<readonly string[]> {
  * printed, for the user to correct, and is no error.
  */
 export async function checkInstallation(): Promise<void> {
-  await withServer((server) => migrateOn(server));
+  await withServer(async (server) => {
+    const policy = readAccessPolicy(process.env);
+    // Later, a server may be running by another one.
+    if ((await migrateOn(server)).length > 0)
+      await onDatabase(server, ({ query }) => storePolicy(query, policy));
+  });
   const parts = [
     ['npx instep tables', () => tables({})],
     ['npx instep doctor', () => doctor({})],

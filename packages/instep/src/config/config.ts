@@ -217,13 +217,8 @@ export function readDatabaseConfig(environment: Environment): DatabaseConfig {
   return toDatabaseConfig(readVariables(databaseVariables(environment), environment));
 }
 
-export function readPlanSelection(environment: Environment): PlanSelection {
-  return readSome(environment, 'TEAM_PLAN').TEAM_PLAN;
-}
-
-/** Whether a paused subscription keeps access. */
-export function readKeepsPaused(environment: Environment): boolean {
-  return readSome(environment, 'PAUSED_ACCESS').PAUSED_ACCESS === 'keep';
+export function readAccessPolicy(environment: Environment): AccessPolicy {
+  return toAccessPolicy(readSome(environment, 'TEAM_PLAN', 'PAST_DUE_GRACE', 'PAUSED_ACCESS'));
 }
 
 /** The key of metadata that names a customer's team; `null`: teams are not linked by it. */

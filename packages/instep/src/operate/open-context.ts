@@ -9,11 +9,10 @@ import type { OperateContext, Operated } from 'instep-operate';
 import {
   ConfigInvalid,
   type Environment,
+  readAccessPolicy,
   readApiConfig,
   readDatabaseConfig,
-  readKeepsPaused,
   readLinkByMetadata,
-  readPlanSelection,
 } from '../config/config.ts';
 import { connectToServer, prepareDatabase } from '../database/connect.ts';
 import { checkWholeSchema } from '../database/schema.ts';
@@ -108,11 +107,8 @@ export function contextOn(
 
 /** What a context needs to know besides its connections. */
 export function readContextSettings(environment: Environment) {
-  return {
-    planSelection: readPlanSelection(environment),
-    keepsPaused: readKeepsPaused(environment),
-    linkByMetadata: readLinkByMetadata(environment),
-  };
+  const { planSelection, keepsPaused } = readAccessPolicy(environment);
+  return { planSelection, keepsPaused, linkByMetadata: readLinkByMetadata(environment) };
 }
 
 type ContextOptions = Pick<

@@ -177,10 +177,7 @@ function reportedIn(object: ListedSubscription['object']): Plan | null {
 }
 
 /** The state once a listed subscription was ingested as a snapshot. */
-export function withListed(
-  state: CustomerState,
-  { listed, seconds }: { listed: Pick<ListedSubscription, 'object'>; seconds: number },
-): CustomerState {
+function withListed(state: CustomerState, { listed, seconds }: DatedSubscription): CustomerState {
   const event = eventOf(listed.object, seconds);
   return event === null ? state : fold(state, event, new KnownEvents(), 'newest').state;
 }
