@@ -25,7 +25,6 @@ beforeAll(async () => {
       id serial primary key, stripe_customer_id text, stripe_subscription_id text,
       stripe_product_id text, plan_name text, subscription_status text
     )`);
-  await database.close();
   const { AUTH_SECRET: _, ...settings } = SETTINGS;
   environment = { ...settings, DATABASE_URL: url.href, LOG_LEVEL: 'silent' };
 });

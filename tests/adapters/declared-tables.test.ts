@@ -37,5 +37,4 @@ test('openInstep uses the tables that its options declare', async () => {
       { variable: 'the option tables', problem: expect.stringMatching(/^has teams\.table/) },
     ],
   });
-  await database.close();
 });

@@ -38,7 +38,6 @@ beforeAll(async () => {
   handlers = createNextHandlers({ environment });
   return async () => {
     await handlers.close();
-    await database.close();
   };
 });
 beforeEach(() => {

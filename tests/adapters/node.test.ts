@@ -11,15 +11,14 @@ import { text } from 'node:stream/consumers';
 import { createNodeHandler, type NodeHandler } from 'instep/node';
 import { signWebhook } from 'instep/testing';
 import { afterEach, beforeAll, expect, test, vi } from 'vitest';
-import { createDatabase } from '../support/postgres/test-database.ts';
+import { createMigratedDatabase } from '../support/postgres/test-database.ts';
 import { SETTINGS } from '../support/process/instep-process.ts';
 import { WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
 import { eventBody } from '../support/stripe/events.ts';
 
 let instep: NodeHandler;
 beforeAll(async () => {
-  const { url, database } = await createDatabase();
-  await database.close();
+  const url = await createMigratedDatabase();
   const environment = { ...SETTINGS, DATABASE_URL: url.href, LOG_LEVEL: 'silent' };
   instep = createNodeHandler({ environment, maintenance: 'off' });
   return () => instep.close();

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { startFakeStripeApi } from 'instep/testing';
 import { expect, test } from 'vitest';
-import { createDatabase } from '../support/postgres/test-database.ts';
+import { createMigratedDatabase } from '../support/postgres/test-database.ts';
 import { SETTINGS } from '../support/process/instep-process.ts';
 
 const run = promisify(execFile);
@@ -27,8 +27,7 @@ const APP = `
   });`;
 
 test('a process ends by itself, although it has closed no handler', async () => {
-  const { url, database } = await createDatabase();
-  await database.close();
+  const url = await createMigratedDatabase();
   const api = await startFakeStripeApi();
   const env = { ...SETTINGS, DATABASE_URL: url.href, STRIPE_API_BASE: api.url };
   const args = ['--input-type=module', '--eval', APP];

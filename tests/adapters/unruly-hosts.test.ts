@@ -6,15 +6,14 @@ import { createNodeHandler, type NodeHandler } from 'instep/node';
 import { signWebhook } from 'instep/testing';
 import { afterEach, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { openConnection } from '../support/network/raw-connection.ts';
-import { createDatabase } from '../support/postgres/test-database.ts';
+import { createMigratedDatabase } from '../support/postgres/test-database.ts';
 import { SETTINGS } from '../support/process/instep-process.ts';
 import { WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
 
 let environment: Record<string, string>;
 let instep: NodeHandler;
 beforeAll(async () => {
-  const { url, database } = await createDatabase();
-  await database.close();
+  const url = await createMigratedDatabase();
   environment = { ...SETTINGS, DATABASE_URL: url.href, LOG_LEVEL: 'silent' };
   instep = createNodeHandler({ environment, maintenance: 'off' });
   return () => instep.close();

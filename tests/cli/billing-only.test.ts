@@ -28,7 +28,6 @@ beforeAll(async () => {
   environment = { ...OFF, DATABASE_URL: url.href };
   const database = connect(url);
   await database.query(APP);
-  await database.close();
 });
 
 const command = (...args: string[]) => runInstep(args, environment);
@@ -65,7 +64,6 @@ test('the server keeps the team in sync, and has no profile', async () => {
   expect(await database.query('select subscription_status as status from teams')).toEqual([
     { status: 'active' },
   ]);
-  await database.close();
   const headers = { cookie: await sessionCookie(1) };
   for (const method of ['GET', 'HEAD', 'POST']) {
     expect((await fetch(`${instep.url}/api/user`, { method, headers })).status).toBe(404);
@@ -128,5 +126,4 @@ test('migrate --create-tables creates only teams, also beside users', async () =
     ),
   ).toEqual([{ name: 'key' }]);
   expect(await database.query('select from teams')).toEqual([]);
-  await database.close();
 });

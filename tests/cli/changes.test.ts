@@ -1,12 +1,11 @@
 import { addConsumer } from 'instep/src/changes/consumers.ts';
-import { afterAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { runInstep } from '../support/process/instep-process.ts';
 import { API_KEY } from '../support/secrets/test-secrets.ts';
 
 const { database, url } = await createDatabase();
 const { query } = database;
-afterAll(() => database.close());
 beforeEach(() => query('truncate instep.plan_changes, instep.plan_change_consumers cascade'));
 
 const environment = { DATABASE_URL: url.href, STRIPE_SECRET_KEY: API_KEY };

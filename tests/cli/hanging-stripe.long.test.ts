@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, expect, test } from 'vitest';
-import { createDatabase } from '../support/postgres/test-database.ts';
+import { createMigratedDatabase } from '../support/postgres/test-database.ts';
 import { spawnInstep, startInstep } from '../support/process/instep-process.ts';
 import { API_KEY } from '../support/secrets/test-secrets.ts';
 
@@ -30,8 +30,7 @@ async function startDrippingStripe() {
 }
 
 async function openEnvironment(apiBase: string) {
-  const { url, database } = await createDatabase();
-  await database.close();
+  const url = await createMigratedDatabase();
   return { DATABASE_URL: url.href, STRIPE_SECRET_KEY: API_KEY, STRIPE_API_BASE: apiBase };
 }
 

@@ -16,7 +16,6 @@ test('creates users and teams only with --create-tables, and otherwise says what
   }
   await runInstep(['migrate', '--create-tables'], { DATABASE_URL: url.href });
   expect(await database.query(CONTENTS)).toMatchObject([{ tables: ['teams', 'users'] }]);
-  await database.close();
 });
 
 test('prints the migrations that it runs, and nothing the second time', async () => {
@@ -38,7 +37,6 @@ test('--dry-run prints SQL that does the same, and changes nothing', async () =>
   expect(await database.query(CONTENTS)).toEqual([{ schemas: ['public'], tables: null }]);
   await database.query(printed.stdout);
   expect(await database.query(CONTENTS)).toMatchObject([{ tables: ['teams', 'users'] }]);
-  await database.close();
   const migrated = await runInstep(['migrate', '--json'], environment);
   expect(JSON.parse(migrated.stdout)).toEqual({ applied: 'nothing; the schema is up to date' });
   const again = await runInstep(['migrate', '--dry-run'], environment);
@@ -56,7 +54,6 @@ test('the schema of another version exits with 1 and one line', async () => {
   const url = await createEmptyDatabase();
   const database = connect(url);
   await migrateByNewer(database, 'breaking');
-  await database.close();
   for (const command of [['migrate'], ['team', 'show', '1'], ['serve']]) {
     const ended = await runInstep(command, { ...SETTINGS, DATABASE_URL: url.href });
     expect(ended.code).toBe(1);
@@ -84,7 +81,6 @@ test('migrate and serve report tables that do not fit, and leave nothing behind'
     expect(ended.stderr).toMatch(/^instep: .* \[APPLICATION_TABLES_UNFIT\]\n$/);
     expect(await database.query(CONTENTS)).toEqual(before);
   }
-  await database.close();
 });
 
 test('an unreachable database exits with 1 and says what to check, without the password', async () => {

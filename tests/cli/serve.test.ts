@@ -39,7 +39,6 @@ test('a port that is taken exits with 1 and a remedy, before it migrates', async
   );
   const database = connect(empty);
   expect(await database.query(`select from pg_namespace where nspname = 'instep'`)).toEqual([]);
-  await database.close();
 });
 
 test('an address of another machine exits with 1', async () => {
@@ -82,7 +81,6 @@ test("two servers that start at the same time beside a new app's tables both ser
   const database = connect(empty);
   await migrate(database);
   await database.query('drop schema instep cascade');
-  await database.close();
   const both = await Promise.all([startInstep({ DATABASE_URL }), startInstep({ DATABASE_URL })]);
   for (const instep of both) {
     expect((await fetch(`${instep.url}/readyz`)).status).toBe(200);

@@ -82,7 +82,6 @@ test('shows the columns and the grants, with which a role that owns nothing can 
     expect(again.stdout).not.toContain('create policy');
   } finally {
     await database.query(`drop owned by ${role}; drop role ${role}`);
-    await database.close();
   }
 });
 
@@ -105,7 +104,6 @@ test('exits with 1 and says what is missing', async () => {
     'grant select (id, stripe_customer_id, plan_name) on public.teams to "Our role";',
   ]);
   expect(stderr).toContain('teams.plan_name is integer, not text');
-  await database.close();
 });
 
 test.each([

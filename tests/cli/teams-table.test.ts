@@ -1,5 +1,5 @@
 import { signWebhook } from 'instep/testing';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { connect, createEmptyDatabase } from '../support/postgres/test-database.ts';
 import { runInstep, SETTINGS, startInstep } from '../support/process/instep-process.ts';
 import { WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
@@ -14,7 +14,6 @@ const PRISMA_PLAN = `"stripeSubscriptionId" text, "stripeProductId" text, "planN
 async function appWith(sql: string) {
   const url = await createEmptyDatabase();
   const database = connect(url);
-  onTestFinished(() => database.close());
   await database.query(sql);
   const environment = { ...SETTINGS, DATABASE_URL: url.href, PROFILE: 'off' };
   return { database, environment };

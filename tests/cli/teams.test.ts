@@ -1,4 +1,4 @@
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { addTeam, readTeam } from '../support/internals/rows.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { runInstep } from '../support/process/instep-process.ts';
@@ -9,7 +9,6 @@ import { openPipeline } from '../support/service/pipelines.ts';
 import { receivedEvent } from '../support/stripe/events.ts';
 
 const { database, url } = await createDatabase();
-afterAll(() => database.close());
 
 const environment = { DATABASE_URL: url.href, STRIPE_SECRET_KEY: API_KEY };
 const team = (...args: string[]) => runInstep(['team', ...args], environment);
@@ -145,7 +144,6 @@ test('names a required column that only the app can fill', async () => {
   await created.database.query(`
     alter table teams add slug text not null, add currency text not null default 'usd';
     alter table users add locale text not null`);
-  await created.database.close();
   const add = async (...args: string[]) => {
     const { code, stderr } = await runInstep(args, { DATABASE_URL: created.url.href });
     expect(code).toBe(1);

@@ -1,10 +1,9 @@
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { addUser } from '../support/internals/rows.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { runInstep } from '../support/process/instep-process.ts';
 
 const { database, url } = await createDatabase();
-afterAll(() => database.close());
 
 const environment = { DATABASE_URL: url.href };
 const user = (...args: string[]) => runInstep(['user', ...args], environment);

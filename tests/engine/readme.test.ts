@@ -28,7 +28,6 @@ function programOf(page: string): string {
 test('the program of the README serves the two endpoints', async () => {
   const url = await createMigratedDatabase();
   const database = connect(url);
-  onTestFinished(() => database.close());
   const teamId = await addTeam(database.query, { name: 'Team', customerId: 'cus_alone' });
   const program = programOf(readFileSync(join(ENGINE, 'README.md'), 'utf8'));
   const environment = { ...process.env, ...SETTINGS, DATABASE_URL: url.href };

@@ -158,6 +158,5 @@ test.each(CASES)(
     expect((await fetch(`${restored.url}/api/user`)).status).toBe(404);
     await restored.stop();
     await connection.close();
-    await database.close();
   },
 );

@@ -187,7 +187,6 @@ test('in a database that is not UTF-8, a name that its encoding lacks is left ou
   const name = `latin_${randomBytes(6).toString('hex')}`;
   const operator = connect(new URL(url));
   await operator.query(`create database ${name} encoding 'LATIN1' locale 'C' template template0`);
-  await operator.close();
   const database = connect(Object.assign(new URL(url), { pathname: `/${name}` }));
   await migrate(database);
   const { query } = database;
@@ -204,5 +203,4 @@ test('in a database that is not UTF-8, a name that its encoding lacks is left ou
   expect(await teamOf('cus_named')).toMatchObject([plan]);
   expect(await teamOf('cus_looked_up')).toMatchObject([plan]);
   expect(await teamOf('cus_latin')).toMatchObject([{ planName: 'Größe L' }]);
-  await database.close();
 });

@@ -43,7 +43,6 @@ async function startBesideApp({ canList }: { readonly canList: boolean }) {
     },
   });
   atEndOfFile(server.close);
-  atEndOfFile(() => database.close());
   const { ingest, settle } = openWholePipeline(database);
   const jobs = createJobsWithoutStripe(
     {

@@ -11,7 +11,6 @@ import { INSTEP } from '../support/repository.ts';
 import { repetitions } from '../support/test-length.ts';
 
 const { database, url } = await createDatabase();
-atEndOfFile(() => database.close());
 
 const folder = createFolder();
 mkdirSync(join(folder, 'node_modules'));

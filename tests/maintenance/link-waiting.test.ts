@@ -9,7 +9,6 @@ import { eventBody } from '../support/stripe/events.ts';
 
 test('LINK_BY_METADATA also links those who waited when it was set, but for no other mode or account', async () => {
   const { database, url } = await createDatabase();
-  onTestFinished(() => database.close());
   const open = (maintenance: 'off' | 'background', more: Readonly<Record<string, string>>) => {
     const environment = { ...SETTINGS, DATABASE_URL: url.href, ...more };
     const handler = createHandler({ environment, logger: createLogger('silent'), maintenance });

@@ -45,10 +45,7 @@ async function openOnDemand() {
     logger: createLogger('silent'),
     maintenance: 'on-demand',
   });
-  onTestFinished(async () => {
-    await handler.close();
-    await database.close();
-  });
+  onTestFinished(() => handler.close());
   return { database, handler };
 }
 

@@ -1,7 +1,7 @@
 import { createLogger, openInstep, readConfig } from 'instep';
 import { signWebhook } from 'instep/testing';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { createDatabase } from '../support/postgres/test-database.ts';
+import { createMigratedDatabase } from '../support/postgres/test-database.ts';
 import { SETTINGS } from '../support/process/instep-process.ts';
 import { WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
 import { valuesIn } from '../support/service/metrics-service.ts';
@@ -17,14 +17,11 @@ const WEBHOOKS =
   'instep_http_request_duration_seconds_count{route="/api/stripe/webhook",status="200"}';
 
 test('without a reader, prom-client is not loaded; from the start of the metrics on, requests are counted', async () => {
-  const { url, database } = await createDatabase();
+  const url = await createMigratedDatabase();
   const config = readConfig({ ...SETTINGS, DATABASE_URL: url.href });
   const logger = createLogger('silent');
   const instep = await openInstep({ config, logger, maintenance: 'off' });
-  onTestFinished(async () => {
-    await instep.close();
-    await database.close();
-  });
+  onTestFinished(() => instep.close());
   async function postEvent(): Promise<void> {
     const body = eventBody();
     const headers = { 'stripe-signature': signWebhook(body, WEBHOOK_SECRET, Date.now()) };

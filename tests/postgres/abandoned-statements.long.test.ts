@@ -1,18 +1,17 @@
 import { DatabaseUnavailable } from 'instep-engine/postgres';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
-import { type Database, openDatabase, parseDatabaseUrl } from '../support/internals/database.ts';
+import type { Database } from '../support/internals/database.ts';
 import { PostgresCluster } from '../support/postgres/postgres-cluster.ts';
+import { connect } from '../support/postgres/test-database.ts';
 
 const CONNECTIONS = 3;
 const STATEMENT_TIMEOUT_MS = 400;
 
 function openPool(url: URL): Database {
-  return openDatabase({
-    connection: parseDatabaseUrl(url.href).connection,
+  return connect(url, {
     // Half of them are for the statements of the log.
     maxConnections: 2 * CONNECTIONS,
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,
-    onConnectionError: () => undefined,
   });
 }
 
@@ -41,10 +40,7 @@ describe('without a synchronous standby', () => {
     database = openPool(cluster.url);
   });
   afterEach(() => setStandbys(''));
-  afterAll(async () => {
-    await database?.close();
-    await cluster?.remove();
-  });
+  afterAll(() => cluster?.remove());
 
   async function setStandbys(names: string): Promise<void> {
     await cluster.ask(`alter system set synchronous_standby_names = '${names}'`);

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { signWebhook } from 'instep/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Database, openDatabase, parseDatabaseUrl } from '../support/internals/database.ts';
-import { createEmptyDatabase } from '../support/postgres/test-database.ts';
+import type { Database } from '../support/internals/database.ts';
+import { connect, createEmptyDatabase } from '../support/postgres/test-database.ts';
 import { type InstepProcess, runInstep, startInstep } from '../support/process/instep-process.ts';
 import { SCHEMAS, type Schema, schemaSql } from '../support/schemas/schemas.ts';
 import { WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
@@ -114,18 +114,12 @@ describe.each(SCHEMAS)('%s', (schema) => {
 
   beforeAll(async () => {
     url = await createEmptyDatabase();
-    database = openDatabase({
-      connection: parseDatabaseUrl(url.href).connection,
-      ...{ maxConnections: 4, statementTimeoutMs: 10_000, onConnectionError: () => undefined },
-      tables: { profile: 'off', ...JSON.parse(INSTEP_TABLES) },
-    });
+    const tables = { profile: 'off', ...JSON.parse(INSTEP_TABLES) };
+    database = connect(url, { tables });
     await database.query(schemaSql(schema));
     instep = await startInstep(environment());
   });
-  afterAll(async () => {
-    await instep?.stop();
-    await database?.close();
-  });
+  afterAll(() => instep?.stop());
 
   async function rowOf(customerId: string) {
     const [found] = await database.query<{ row: Record<string, unknown> }>(

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Database } from '../support/internals/database.ts';
 import {
   connect,
@@ -11,7 +11,6 @@ describe.each(postgresServers)('$name', (server) => {
   beforeAll(async () => {
     database = connect(await createEmptyDatabase(server));
   });
-  afterAll(() => database?.close());
 
   async function read(expression: string): Promise<unknown> {
     const [row] = await database.query<{ value: unknown }>(`select ${expression} as value`);

@@ -1,5 +1,5 @@
 import { DatabaseConflict } from 'instep-engine/postgres';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { Database } from '../support/internals/database.ts';
 import {
   connect,
@@ -15,12 +15,10 @@ describe.each(postgresServers)('$name', (server) => {
     await operator.query(
       `alter database ${url.pathname.slice(1)} set default_transaction_isolation = 'serializable'`,
     );
-    await operator.close();
     database = connect(url);
     await database.query('create table pair (id integer primary key, n integer default 0)');
     await database.query('insert into pair values (1), (2)');
   });
-  afterAll(() => database?.close());
 
   const readPair = () => database.query('select n from pair order by id');
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DatabaseRefused, DatabaseUnavailable } from 'instep-engine/postgres';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { type Database, openDatabase, parseDatabaseUrl } from '../support/internals/database.ts';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { Database } from '../support/internals/database.ts';
 import { startProxy, type TcpProxy } from '../support/network/tcp-proxy.ts';
 import {
   connect,
@@ -25,22 +25,17 @@ describe.each(postgresServers)('$name', (server) => {
     await operator.query('create table notes (text text unique)');
     proxy = await startProxy(url);
   });
-  afterAll(async () => {
-    await operator?.close();
-    await proxy?.close();
-  });
+  afterAll(() => proxy?.close());
 
   beforeEach(async () => {
     await operator.query('truncate notes');
     lost = [];
-    database = openDatabase({
-      connection: parseDatabaseUrl(proxy.url.href).connection,
+    database = connect(proxy.url, {
       maxConnections: 1,
       statementTimeoutMs: STATEMENT_TIMEOUT_MS,
       onConnectionError: (error) => lost.push(error),
     });
   });
-  afterEach(() => database.close());
 
   async function pidOf({ query }: Pick<Database, 'query'>): Promise<number> {
     const [row] = await query<{ pid: number }>('select pg_backend_pid() as pid');

@@ -8,7 +8,7 @@ import {
   DatabaseUnusable,
   databaseError,
 } from 'instep-engine/postgres';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { Database } from '../support/internals/database.ts';
 import {
   connect,
@@ -68,7 +68,6 @@ describe.each(postgresServers)('$name', (server) => {
     database = connect(url);
     await database.query(TABLES);
   });
-  afterAll(() => database?.close());
 
   /** The errors of a statement in a transaction, and without one unless it needs one. */
   async function errorsOf(statement: string): Promise<unknown[]> {
@@ -138,7 +137,6 @@ test.each([
     // The message must show the cause.
     expect(String(error)).toMatch(/ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ENOENT/);
   }
-  await database.close();
 });
 
 test.each([
@@ -152,7 +150,6 @@ test.each([
   const database = connect(new URL(`postgres://instep@127.0.0.1:${port}/x`));
   const error = await database.query('select 1').catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(DatabaseUnavailable);
-  await database.close();
   server.close();
 });
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import {
   applicationTablesOf,
   type Database,
@@ -76,7 +76,6 @@ describe.each(postgresServers)('$name', (server) => {
     database = connect(await createEmptyDatabase(server));
     await database.query(TABLES);
   });
-  afterAll(() => database?.close());
 
   test('existing tables are used as they are, and stay unchanged', async () => {
     const [before] = await database.query(PICTURE);

@@ -2,33 +2,22 @@ import { EventEmitter, once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DatabaseUnavailable } from 'instep-engine/postgres';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type Database, openDatabase, parseDatabaseUrl } from '../support/internals/database.ts';
+import type { Database } from '../support/internals/database.ts';
 import { startProxy } from '../support/network/tcp-proxy.ts';
 import { PostgresCluster } from '../support/postgres/postgres-cluster.ts';
+import { connect } from '../support/postgres/test-database.ts';
 
 let cluster: PostgresCluster;
-const open: Database[] = [];
 
 beforeAll(async () => {
   cluster = await PostgresCluster.create();
   await cluster.start();
   await cluster.ask('create table notes (text text)');
 });
-afterAll(async () => {
-  await Promise.all(open.map((database) => database.close()));
-  await cluster?.remove();
-});
+afterAll(() => cluster?.remove());
 
-function connectTo(url: string): Database {
-  const database = openDatabase({
-    connection: parseDatabaseUrl(url).connection,
-    maxConnections: 5,
-    statementTimeoutMs: 1_000,
-    onConnectionError: () => undefined,
-  });
-  open.push(database);
-  return database;
-}
+const connectTo = (url: string) =>
+  connect(new URL(url), { maxConnections: 5, statementTimeoutMs: 1_000 });
 
 /** Simulates a demoted server, including for open connections. */
 async function become(setting: string): Promise<void> {

@@ -1,9 +1,13 @@
 import { DeadlineExceeded, Stopped } from 'instep-engine/runtime';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type Database, openDatabase, parseDatabaseUrl } from '../support/internals/database.ts';
+import type { Database } from '../support/internals/database.ts';
 import { startProxy, type TcpProxy } from '../support/network/tcp-proxy.ts';
-import { createEmptyDatabase, postgresServers } from '../support/postgres/test-database.ts';
+import {
+  connect,
+  createEmptyDatabase,
+  postgresServers,
+} from '../support/postgres/test-database.ts';
 
 /** The app's pool, with its option `pipeline`; `null`: ours. */
 const POOLS = [null, { pipeline: true }, { pipeline: false }];
@@ -25,17 +29,15 @@ describe.each(places)("$name, the app's pool: $pool", ({ server, options }) => {
     proxy = await startProxy(await createEmptyDatabase(server));
     const connectionString = proxy.url.href;
     pool = options ? new pg.Pool({ connectionString, max: CONNECTIONS, ...options }) : undefined;
-    database = openDatabase({
-      connection: pool ?? parseDatabaseUrl(connectionString).connection,
+    database = connect(proxy.url, {
+      ...(pool && { connection: pool }),
       // As many are for the log.
       maxConnections: 2 * CONNECTIONS,
       statementTimeoutMs: 1_000,
-      onConnectionError: () => undefined,
     });
     await database.query('create table notes (text text)');
   });
   afterEach(async () => {
-    await database.close();
     await pool?.end();
     await proxy.close();
   });

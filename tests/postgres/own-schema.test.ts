@@ -16,5 +16,4 @@ test('no command starts while the schema has tables that are not ours, until its
   await database.query(refusal.exec(stderr)?.[1] ?? '');
   await database.query('select from public.orders, public."Late orders"');
   expect(await start('migrate')).toMatchObject({ code: 0, stderr: '' });
-  await database.close();
 });

@@ -25,5 +25,4 @@ test('ids and statuses in columns of the type char(n) are read without their pad
     select provider_subscription_id::text as subscription, subscription_status::text as status
       from teams`);
   expect(rows).toEqual([{ subscription: 'sub_1', status: 'active' }]);
-  await database.close();
 });

@@ -35,5 +35,4 @@ test.each([
     afterId = page.examinedTo;
   } while (afterId !== null);
   expect(all).toEqual(ids);
-  await database.close();
 });

@@ -8,7 +8,7 @@ import { DatabaseBusy } from 'instep-engine/postgres';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { startLoad } from '../faults/load.ts';
-import { migrate, openDatabase, parseDatabaseUrl } from '../support/internals/database.ts';
+import { migrate } from '../support/internals/database.ts';
 import { addTeam, readTeam } from '../support/internals/rows.ts';
 import { PostgresCluster } from '../support/postgres/postgres-cluster.ts';
 import { connect } from '../support/postgres/test-database.ts';
@@ -74,11 +74,9 @@ describe.skipIf(!existsSync(PGBOUNCER)).each(MODES)('PgBouncer that %s', (_, ign
   });
 
   test('statements also end on the server', async () => {
-    const database = openDatabase({
-      connection: parseDatabaseUrl(urlOf(folder).href).connection,
+    const database = connect(urlOf(folder), {
       maxConnections: POOL_SIZE,
       statementTimeoutMs: 300,
-      onConnectionError: () => undefined,
     });
     const slow = { name: 'sleep', text: 'select pg_sleep($1)', values: [60] };
     const ends = await Promise.allSettled([
@@ -89,7 +87,6 @@ describe.skipIf(!existsSync(PGBOUNCER)).each(MODES)('PgBouncer that %s', (_, ign
     expect(ends.map((end) => end.status === 'rejected' && end.reason.constructor)).toEqual(
       ends.map(() => DatabaseBusy),
     );
-    await database.close();
     const rows = await cluster.ask(
       `select from pg_stat_activity where state = 'active' and query like 'select pg_sleep%'`,
     );
@@ -105,7 +102,6 @@ describe.skipIf(!existsSync(PGBOUNCER)).each(MODES)('PgBouncer that %s', (_, ign
     const needed = [{ datestyle: 'ISO, DMY', array_nulls: 'on' }];
     expect(await database.query(settings)).toEqual(needed);
     expect(await database.transaction((query) => query(settings))).toEqual(needed);
-    await database.close();
     const other = new pg.Client({ connectionString: urlOf(folder).href });
     await other.connect();
     expect((await other.query(settings)).rows).toEqual([
@@ -137,7 +133,6 @@ describe.skipIf(!existsSync(PGBOUNCER)).each(MODES)('PgBouncer that %s', (_, ign
     expect(await server.stop()).toBe(0);
     expect(await load.audit(database)).toMatchObject({ repeated: 0, lost: 0 });
     await api.close();
-    await database.close();
   });
 
   test('every form of a search path in the URL names the schema of the tables', async () => {
@@ -164,7 +159,6 @@ describe.skipIf(!existsSync(PGBOUNCER)).each(MODES)('PgBouncer that %s', (_, ign
     const inApp = await database.query<{ name: string }>('select name from app.teams order by id');
     expect(inApp.map(({ name }) => name)).toEqual(Object.keys(forms));
     expect(await database.query(`select from public.teams where name = 'schema'`)).toEqual([]);
-    await database.close();
   });
 
   test('an audit reads through it, and other clients still write', async () => {
@@ -197,7 +191,6 @@ describe.skipIf(!existsSync(PGBOUNCER)).each(MODES)('PgBouncer that %s', (_, ign
     );
     await database.query('drop table organizations');
     await api.close();
-    await database.close();
   });
 });
 

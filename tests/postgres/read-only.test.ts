@@ -1,16 +1,11 @@
-import { expect, onTestFinished, test } from 'vitest';
-import { openDatabase, parseDatabaseUrl } from '../support/internals/database.ts';
+import { expect, test } from 'vitest';
 import { connect, createEmptyDatabase } from '../support/postgres/test-database.ts';
 
 function open(url: URL, isReadOnly: boolean) {
-  const database = openDatabase({
-    connection: parseDatabaseUrl(url.href).connection,
+  const database = connect(url, {
     maxConnections: 1,
-    statementTimeoutMs: 10_000,
     isReadOnly,
-    onConnectionError: () => undefined,
   });
-  onTestFinished(() => database.close());
   return database;
 }
 
@@ -19,7 +14,6 @@ test('a server that accepts no writes is enough for a database that is opened re
   const owner = connect(url);
   const name = url.pathname.slice(1);
   await owner.query(`alter database "${name}" set default_transaction_read_only = on`);
-  await owner.close();
   const refused = open(url, false).query('select');
   await expect(refused).rejects.toMatchObject({ code: 'DATABASE_UNAVAILABLE' });
   const reading = open(url, true);

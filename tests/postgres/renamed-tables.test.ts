@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { type Database, migrate } from '../support/internals/database.ts';
 import { addTeam, readTeam } from '../support/internals/rows.ts';
 import {
@@ -15,7 +15,6 @@ describe.each(postgresServers)('$name', (server) => {
     database = connect(await createEmptyDatabase(server));
     await migrate(database);
   });
-  afterAll(() => database?.close());
 
   test('columns and tables that a migration of the app renames are recognized under their new names', async () => {
     const ingest = openPipeline(database);

@@ -55,7 +55,6 @@ describe.each(postgresServers)('$name', (server) => {
   afterAll(async () => {
     await app?.close();
     await owner.query(`drop owned by ${role}; drop role ${role}`);
-    await owner.close();
   });
 
   const findHidden = async () => findHiddenRows(app.query, await recognizeTables(app.query, {}));

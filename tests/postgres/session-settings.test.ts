@@ -1,12 +1,6 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import {
-  type Database,
-  migrate,
-  openDatabase,
-  parseDatabaseUrl,
-  type Query,
-} from '../support/internals/database.ts';
+import { type Database, migrate, type Query } from '../support/internals/database.ts';
 import {
   connect,
   createEmptyDatabase,
@@ -48,19 +42,13 @@ test('a commit that waits for standbys continues to do so', async () => {
     `select current_setting('synchronous_commit') as setting`,
   );
   expect(row?.setting).toBe('remote_apply');
-  await database.close();
 });
 
 test("a session of the app's pool keeps its settings, even if it has the same timeout as ours", async () => {
   const url = await createEmptyDatabase(embeddedServer);
   url.searchParams.set('options', '-c timezone=Asia/Kathmandu');
   const appPool = new pg.Pool({ connectionString: url.href, max: 1, statement_timeout: 10_000 });
-  const database = openDatabase({
-    connection: appPool,
-    maxConnections: 1,
-    statementTimeoutMs: 10_000,
-    onConnectionError: () => undefined,
-  });
+  const database = connect(url, { connection: appPool, maxConnections: 1 });
   const timeZone = `select current_setting('timezone') as "timeZone"`;
   expect(await database.query(timeZone)).toEqual([{ timeZone: 'UTC' }]);
   expect((await appPool.query(timeZone)).rows).toEqual([{ timeZone: 'Asia/Kathmandu' }]);
@@ -77,7 +65,6 @@ describe.each(postgresServers)('$name', (server) => {
     for (const [setting, value] of [...set, ...Object.entries(OTHERS)]) {
       await database.query(`alter database ${name} set ${setting} = '${value}'`);
     }
-    await database.close();
   });
 
   describe.each(SESSIONS)('in sessions that are %s', (whose) => {
@@ -85,18 +72,10 @@ describe.each(postgresServers)('$name', (server) => {
     let pool: pg.Pool;
     beforeAll(async () => {
       pool = new pg.Pool({ connectionString: url.href });
-      database = openDatabase({
-        connection: whose === 'our own' ? parseDatabaseUrl(url.href).connection : pool,
-        maxConnections: 10,
-        statementTimeoutMs: 10_000,
-        onConnectionError: () => undefined,
-      });
+      database = connect(url, whose === 'our own' ? {} : { connection: pool });
       await migrate(database);
     });
-    afterAll(async () => {
-      await database?.close();
-      await pool?.end();
-    });
+    afterAll(() => pool?.end());
 
     test('statements and transactions have the settings that Instep needs', async () => {
       const needed = Object.values(NEEDED).map(([, value]) => value);

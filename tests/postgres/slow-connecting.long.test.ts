@@ -1,7 +1,6 @@
 import { expect, test, vi } from 'vitest';
-import { openDatabase, parseDatabaseUrl } from '../support/internals/database.ts';
 import { startProxy } from '../support/network/tcp-proxy.ts';
-import { createEmptyDatabase } from '../support/postgres/test-database.ts';
+import { connect, createEmptyDatabase } from '../support/postgres/test-database.ts';
 
 const CONNECTIONS = 2;
 
@@ -10,12 +9,10 @@ const SLOW_MS = 600;
 
 test('slow connecting loses no connection of the pool', async () => {
   const proxy = await startProxy(await createEmptyDatabase(), { slowMs: SLOW_MS });
-  const database = openDatabase({
-    connection: parseDatabaseUrl(proxy.url.href).connection,
+  const database = connect(proxy.url, {
     // Half of them are for the statements of the log.
     maxConnections: 2 * CONNECTIONS,
     statementTimeoutMs: 5_000,
-    onConnectionError: () => undefined,
   });
   // With one idle connection, one of the two callers waits for a new one.
   await database.query('select 1');
@@ -34,6 +31,5 @@ test('slow connecting loses no connection of the pool', async () => {
     });
   await Promise.all(Array.from({ length: CONNECTIONS }, meet));
   expect(database.poolUse()).toEqual({ total: CONNECTIONS, idle: CONNECTIONS, waiting: 0 });
-  await database.close();
   await proxy.close();
 });

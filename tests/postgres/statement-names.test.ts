@@ -1,6 +1,10 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type Database, openDatabase, parseDatabaseUrl } from '../support/internals/database.ts';
-import { createEmptyDatabase, postgresServers } from '../support/postgres/test-database.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { Database } from '../support/internals/database.ts';
+import {
+  connect,
+  createEmptyDatabase,
+  postgresServers,
+} from '../support/postgres/test-database.ts';
 
 const PREPARED = 'select name from pg_prepared_statements';
 const READ = { name: 'read_notes', text: 'select text from notes where text <> $1', values: [''] };
@@ -10,15 +14,11 @@ describe.each(postgresServers)('$name', (server) => {
   let database: Database;
   beforeEach(async () => {
     const url = await createEmptyDatabase(server);
-    database = openDatabase({
-      connection: parseDatabaseUrl(url.href).connection,
+    database = connect(url, {
       maxConnections: 1,
-      statementTimeoutMs: 10_000,
-      onConnectionError: () => undefined,
     });
     await database.query(`create table notes (text varchar); insert into notes values ('a')`);
   });
-  afterEach(() => database.close());
 
   const read = () => database.query(READ);
   const prepared = async () =>

@@ -1,8 +1,12 @@
 import { DatabaseRefused } from 'instep-engine/postgres';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type Database, openDatabase, parseDatabaseUrl } from '../support/internals/database.ts';
-import { createEmptyDatabase, postgresServers } from '../support/postgres/test-database.ts';
+import type { Database } from '../support/internals/database.ts';
+import {
+  connect,
+  createEmptyDatabase,
+  postgresServers,
+} from '../support/postgres/test-database.ts';
 
 const ADD = { name: 'add', text: 'insert into notes values ($1, $2)' };
 const READ = { name: 'read', text: 'select id, written_at, tags from notes order by id' };
@@ -23,11 +27,9 @@ describe.each(places)("$name, the app's pool: $pool", ({ server, options }) => {
   beforeEach(async () => {
     const url = await createEmptyDatabase(server);
     pool = options ? new pg.Pool({ connectionString: url.href, max: 1, ...options }) : undefined;
-    database = openDatabase({
-      connection: pool ?? parseDatabaseUrl(url.href).connection,
+    database = connect(url, {
+      ...(pool && { connection: pool }),
       maxConnections: 1,
-      statementTimeoutMs: 10_000,
-      onConnectionError: () => undefined,
     });
     await database.query(`
       create table notes (
@@ -37,10 +39,7 @@ describe.each(places)("$name, the app's pool: $pool", ({ server, options }) => {
       );
       insert into notes values (1, '2026-01-01')`);
   });
-  afterEach(async () => {
-    await database.close();
-    await pool?.end();
-  });
+  afterEach(() => pool?.end());
 
   const add = (id: number, writtenAt: string) => ({ ...ADD, values: [id, writtenAt] });
 

@@ -1,5 +1,5 @@
 import { ApplicationTablesUnfit } from 'instep';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import {
   applicationTablesOf,
   type Database,
@@ -25,7 +25,6 @@ describe.each(postgresServers)('$name', (server) => {
     database = connect(await createEmptyDatabase(server));
     await migrate(database);
   });
-  afterAll(() => database?.close());
 
   /** The problems that are found after these statements, which are rolled back. */
   async function problemsAfter(...statements: string[]): Promise<readonly string[]> {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import {
   applicationTablesOf,
   type Database,
@@ -36,7 +36,6 @@ describe.each(postgresServers)('$name', (server) => {
     database = connect(url);
     await database.query(`${schemaSql('saas-starter')}${VIEW}`);
   });
-  afterAll(() => database?.close());
 
   const starterTeams = () =>
     database.query(

@@ -42,7 +42,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await server?.close(1_000);
   await instep?.close();
-  await database?.close();
   await api?.close();
 });
 

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { signWebhook } from 'instep/testing';
 import { expect, onTestFinished, test } from 'vitest';
-import { createDatabase } from '../support/postgres/test-database.ts';
+import { createMigratedDatabase } from '../support/postgres/test-database.ts';
 import { createFolder, SETTINGS } from '../support/process/instep-process.ts';
 import { checkOutput } from '../support/secrets/leaks.ts';
 import { WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
@@ -12,7 +12,7 @@ const PROGRAM = new URL('../../packages/instep/dist/cli/instep.js', import.meta.
 
 /** A server whose output is read until it listens, and then paused. */
 async function startServer() {
-  const { url, database } = await createDatabase();
+  const url = await createMigratedDatabase();
   const child = spawn(process.execPath, [PROGRAM, 'serve'], {
     cwd: createFolder(),
     env: { PATH: process.env.PATH, ...SETTINGS, DATABASE_URL: url.href },
@@ -20,7 +20,6 @@ async function startServer() {
   });
   onTestFinished(async () => {
     child.kill('SIGKILL');
-    await database.close();
   });
   let written = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {

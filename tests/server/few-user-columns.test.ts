@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { connect, createEmptyDatabase } from '../support/postgres/test-database.ts';
 import { runInstep, SETTINGS, startInstep } from '../support/process/instep-process.ts';
 import { sessionCookie } from '../support/service/session-cookie.ts';
@@ -12,7 +12,6 @@ const TEAMS = `
 async function appWith(users: string) {
   const url = await createEmptyDatabase();
   const database = connect(url);
-  onTestFinished(() => database.close());
   await database.query(TEAMS);
   await database.query(users);
   return { database, environment: { ...SETTINGS, DATABASE_URL: url.href } };

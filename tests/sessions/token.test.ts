@@ -46,10 +46,6 @@ test('accepts exp or expires, and the earlier one counts', async () => {
   });
 });
 
-test('accepts a token that was signed with the secret being replaced', async () => {
-  expect(await verify(sign(good, {}, 'the secret that it replaces, also long'))).not.toBeNull();
-});
-
 test('verifies an issued token until it expires', async () => {
   const token = await issueSession(7, SECRET, { nowMs: NOW_MS, lifetimeMs: 60_000 });
   expect(await verifySession(token, keys, NOW_MS + 59_000)).toMatchObject({ userId: 7 });

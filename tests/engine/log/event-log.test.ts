@@ -1,4 +1,4 @@
-import { DatabaseRefused, type Statement } from 'instep-engine/postgres';
+import type { Statement } from 'instep-engine/postgres';
 import { writeState } from 'instep-engine/rule';
 import { expect, test } from 'vitest';
 import {
@@ -76,14 +76,6 @@ test('outcomes and deliveries are those of the contract, in one batch or several
   expect(await query(TEAM)).toEqual([{ sub: null, product: null, name: null, status: 'canceled' }]);
 });
 
-test('a plan has the name that was looked up for its product, if its events have none', async () => {
-  const { database, query } = await openEngineDatabase();
-  await query(`insert into teams (stripe_customer_id) values ('cus_1')`);
-  await openLog(database).ingest([sentEvent({ productName: null })]);
-  expect((await query(TEAM))[0]).toMatchObject({ name: 'Pro' });
-  expect(await query('select plan_name from instep.customers')).toEqual([{ plan_name: 'Pro' }]);
-});
-
 test('a row with a time that Stripe never has gets its plan', async () => {
   const { database, query } = await openEngineDatabase();
   await query('alter table teams add trial_ends_at timestamp');
@@ -105,18 +97,6 @@ test('a row with a time that Stripe never has gets its plan', async () => {
     'select subscription_status as status, trial_ends_at as time from teams',
   );
   expect(rows).toEqual(times.map(() => ({ status: 'active', time: null })));
-});
-
-test('an event that can not be read is stored once, and fails no other', async () => {
-  const { database, query } = await openEngineDatabase();
-  await query(`insert into teams (stripe_customer_id) values ('cus_1')`);
-  const log = openLog(database);
-  const body = '{"id":"evt_x","type":"customer.subscription.updated","data":{"object":{}}}';
-  const unreadable = receivedFrom(body);
-  const results = await log.ingest([sentEvent(), unreadable]);
-  expect(results.map(({ outcome }) => outcome)).toEqual(['applied', 'unreadable']);
-  expect((await log.ingest([unreadable]))[0]?.outcome).toBe('duplicate');
-  expect(await query(LOG)).toHaveLength(2);
 });
 
 test('an event keeps the outcome that a newer version gave it, if this one can not read it', async () => {
@@ -175,38 +155,6 @@ test('a duplicate reads the events of its own second, however many its customer 
   expect(examined.reduce((sum, count) => sum + count, 0)).toBeLessThan(10);
 });
 
-test('the log shows the order of a second in which an event arrives late', async () => {
-  const { database, query } = await openEngineDatabase();
-  await query(`insert into teams (stripe_customer_id) values ('cus_1')`);
-  const log = openLog(database);
-  const end = sentEvent({ status: 'unpaid', previousAttributes: { status: 'active' } });
-  const paid = sentEvent({ status: 'active', previousAttributes: { status: 'incomplete' } });
-  await log.ingest([end]);
-  expect((await log.ingest([paid]))[0]?.outcome).toBe('stale');
-  expect((await query(TEAM))[0]).toMatchObject({ status: 'unpaid' });
-});
-
-test('events wait for a team, and settle gives it their plan and them their outcomes', async () => {
-  const { database, query } = await openEngineDatabase();
-  const log = openLog(database);
-  const paid = sentEvent({ createdSeconds: 100 });
-  const older = sentEvent({ createdSeconds: 50 });
-  const parked = await log.ingest([paid, older]);
-  expect(parked.map(({ outcome }) => outcome)).toEqual(['parked', 'parked']);
-  expect((await log.ingest([paid]))[0]?.outcome).toBe('parked');
-  await log.settle('cus_1');
-  expect((await query(LOG)).map(({ outcome }) => outcome)).toEqual(['parked', 'parked']);
-  await query(`insert into teams (stripe_customer_id) values ('cus_1')`);
-  expect(await log.settle('cus_1')).toBe(true);
-  expect(await query(LOG)).toEqual([
-    { outcome: 'applied', deliveries: 2 },
-    { outcome: 'stale', deliveries: 1 },
-  ]);
-  expect((await query(TEAM))[0]).toMatchObject({ status: 'active', name: 'Pro' });
-  await log.settle('cus_1');
-  expect(await query('select cause from instep.plan_changes')).toEqual([{ cause: 'link' }]);
-});
-
 test('the event that finds the team also gives it what waited', async () => {
   const { database, query } = await openEngineDatabase();
   const log = openLog(database);
@@ -216,19 +164,6 @@ test('the event that finds the team also gives it what waited', async () => {
   expect(result).toMatchObject({ outcome: 'unchanged', teamIds: ['1'] });
   expect((await query(TEAM))[0]).toMatchObject({ status: 'active' });
   expect((await query(LOG)).map(({ outcome }) => outcome)).toEqual(['applied', 'unchanged']);
-});
-
-test('settle fills a recreated team, and never a row that the app has written', async () => {
-  const { database, query } = await openEngineDatabase();
-  const log = openLog(database);
-  await query(`insert into teams (stripe_customer_id) values ('cus_1'), ('cus_2')`);
-  await log.ingest([sentEvent(), sentEvent({ customerId: 'cus_2', subscriptionId: 'sub_2' })]);
-  await query('delete from teams');
-  await query(
-    `insert into teams (stripe_customer_id, plan_name) values ('cus_1', null), ('cus_2', 'Gift')`,
-  );
-  for (const customerId of ['cus_1', 'cus_2']) await log.settle(customerId);
-  expect((await query(TEAM)).map(({ name }) => name)).toEqual(['Pro', 'Gift']);
 });
 
 test('settle keeps a plan that the app writes after its row was read', async () => {
@@ -245,29 +180,6 @@ test('settle keeps a plan that the app writes after its row was read', async () 
   expect(await log.settle('cus_1')).toBe(false);
   expect(await query('select plan_name, subscription_status from teams')).toEqual([
     { plan_name: 'Gift', subscription_status: null },
-  ]);
-});
-
-test('a name that the column refuses is left out, and a plan that the app refuses fails only its own event', async () => {
-  const { database, query } = await openEngineDatabase();
-  await query(`insert into teams (stripe_customer_id) values ('cus_1'), ('cus_2'), ('cus_3')`);
-  await query(`alter table teams add constraint no_two check (stripe_subscription_id <> 'sub_2')`);
-  const log = openLog(database);
-  const results = await Promise.allSettled([
-    log.ingest([sentEvent({ productName: 'N'.repeat(60) })]),
-    log.ingest([sentEvent({ customerId: 'cus_2', subscriptionId: 'sub_2' })]),
-    log.ingest([sentEvent({ customerId: 'cus_3', subscriptionId: 'sub_3' })]),
-  ]);
-  expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
-  expect(results[1]).toMatchObject({ reason: expect.any(DatabaseRefused) });
-  expect((await query(TEAM)).map(({ sub, name }) => [sub, name])).toEqual([
-    ['sub_1', null],
-    [null, null],
-    ['sub_3', 'Pro'],
-  ]);
-  expect(await query('select customer_id from instep.events order by 1')).toEqual([
-    { customer_id: 'cus_1' },
-    { customer_id: 'cus_3' },
   ]);
 });
 

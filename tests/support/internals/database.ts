@@ -8,6 +8,7 @@ import { newestVersion as newestOf } from 'instep-engine/src/postgres/migrations
 export { checkWholeSchema as checkSchema, MIGRATIONS } from 'instep/src/database/schema.ts';
 export {
   type Database,
+  type DatabaseOptions,
   openDatabase,
   type Query,
 } from 'instep-engine/src/postgres/database.ts';

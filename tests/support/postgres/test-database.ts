@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { inject } from 'vitest';
+import { atEndOfFile } from '../end-of-file.ts';
 import {
   type Database,
+  type DatabaseOptions,
   MIGRATIONS,
   migrate,
   newestVersion,
@@ -37,14 +39,22 @@ async function copyDatabase(server: TestServer, template: string): Promise<URL> 
   return url;
 }
 
-/** A connection to the database of this URL. */
-export function connect(url: URL): Database {
-  return openDatabase({
+/** Connections to the database of this URL, which end with the test file at the latest. */
+export function connect(url: URL, options: Partial<DatabaseOptions> = {}): Database {
+  const database = openDatabase({
     connection: parseDatabaseUrl(url.href).connection,
     maxConnections: 10,
     statementTimeoutMs: 10_000,
     onConnectionError: () => undefined,
+    ...options,
   });
+  let closed: Promise<void> | undefined;
+  const close = () => {
+    closed ??= database.close();
+    return closed;
+  };
+  atEndOfFile(close);
+  return { ...database, close };
 }
 
 /**

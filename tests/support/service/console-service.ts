@@ -64,10 +64,7 @@ export function useConsole({
     listener.show({ metrics: metrics ?? null, pages, syncApis: new Map() });
     server = listener;
   });
-  afterAll(async () => {
-    await server?.close(1_000);
-    await database?.close();
-  });
+  afterAll(() => server?.close(1_000));
 
   return {
     get url() {

@@ -26,10 +26,7 @@ export function useService(
     databaseUrl = (await reach(created.url)).href;
     instep = await startInstep({ DATABASE_URL: databaseUrl, ...environment });
   });
-  afterAll(async () => {
-    await instep?.stop();
-    await database?.close();
-  });
+  afterAll(() => instep?.stop());
 
   const service = {
     get url() {

@@ -1,5 +1,5 @@
 import type { SubscriptionEventFields } from 'instep/testing';
-import { afterAll, beforeAll } from 'vitest';
+import { beforeAll } from 'vitest';
 import type { Database } from '../internals/database.ts';
 import type { Ingest } from '../internals/ingest.ts';
 import { addTeam } from '../internals/rows.ts';
@@ -19,7 +19,6 @@ export function useLog() {
     url = created.url.href;
     ingest = openPipeline(database, async () => 'Pro');
   });
-  afterAll(() => database?.close());
 
   return {
     get database() {

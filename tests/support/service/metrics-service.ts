@@ -43,7 +43,6 @@ export function useMetrics(
   afterAll(async () => {
     await server?.close(1_000);
     await instep?.close();
-    await database?.close();
   });
 
   const service = {

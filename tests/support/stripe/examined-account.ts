@@ -110,7 +110,6 @@ export async function openExaminedAccount(databaseUrl?: URL): Promise<ExaminedAc
       return { checks, hasFailure: checks.some(({ state }) => state === 'failure') };
     },
   };
-  atEndOfFile(() => database.close());
   atEndOfFile(stripe.close);
   return account;
 }

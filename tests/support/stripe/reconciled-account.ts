@@ -107,7 +107,6 @@ export async function openAccount(): Promise<ReconciledAccount> {
       return { code, lines: stdout.split('\n').filter((line) => line !== ''), stderr };
     },
   };
-  atEndOfFile(() => database.close());
   atEndOfFile(server.close);
   return account;
 }

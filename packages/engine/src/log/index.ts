@@ -27,4 +27,3 @@ export { parseAgain, parseLogged, readableEventOf } from './parse-logged.ts';
 export { type Ingest, IngestPipeline, type Settle } from './pipeline.ts';
 export type { StoredCustomer, StoredTeam, Waiting } from './read-customers.ts';
 export type { LoggedEvent, LoggedEvents } from './read-events.ts';
-export { writeText } from './write-text.ts';
