@@ -49,7 +49,6 @@ export {
 export { readEncryption } from './statements/encryption.ts';
 export { deleteIssuesAboutPlan, type IssueCause, storeTeamless } from './statements/issues.ts';
 export { type LinkRefusal, linkAvailableTeam, linkTeam } from './statements/link-teams.ts';
-export { PAID_WITHOUT_PLAN } from './statements/paid-without-plan.ts';
 export {
   MAX_PLAN_CHANGES,
   PLAN_CHANGE_COLUMNS,
@@ -61,7 +60,6 @@ export {
 export { readProductNames } from './statements/products.ts';
 export {
   addTeam,
-  isIdOfAnother,
   lockTeam,
   planAsJson,
   readTeam,

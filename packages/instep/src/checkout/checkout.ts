@@ -4,7 +4,6 @@
 import { readEvents } from 'instep-engine/log';
 import {
   type ApplicationId,
-  isIdOfAnother,
   type LinkRefusal,
   linkAvailableTeam,
   readStates,
@@ -105,7 +104,7 @@ async function complete(
   const teamId = typeof teamOf === 'function' ? await teamOf(checkout) : teamOf;
   const team = await findTeam(services, teamId);
   if (team === null) throw new SyncFailed('NOT_FOUND', 'there is no such team');
-  await checkMetadata(services, metadataOfBoth, team.id);
+  checkMetadata(services, metadataOfBoth, team.id);
   if (team.customerId !== customerId || !(await isCurrent(listed, services))) {
     const linked = await linkAvailableTeam(services.database, { teamId, customerId }, DEADLINE_MS);
     if (linked !== 'linked') throw refused(linked, team, customerId);
@@ -229,18 +228,27 @@ const WHOLE_LOG = { after: 0, upTo: Number.MAX_SAFE_INTEGER };
 const incomplete = (message: string) => new SyncFailed('CHECKOUT_NOT_COMPLETE', message);
 
 /** @throws SyncFailed if the metadata of the session or of the subscription names another team */
-async function checkMetadata(
-  { database: { query }, linkByMetadata }: CheckoutServices,
+function checkMetadata(
+  { linkByMetadata }: CheckoutServices,
   metadataOfBoth: readonly CheckoutOf['metadata'][],
   teamId: ApplicationId,
-): Promise<void> {
+): void {
   for (const metadata of metadataOfBoth) {
     const named = teamNamedIn({ metadata }, linkByMetadata ?? TEAM_KEY);
-    if (named !== null && (await isIdOfAnother(query, teamId, named))) {
+    if (named !== null && isIdOfAnother(teamId, named)) {
       const message = `the metadata of the checkout names team ${named}, not team ${teamId}`;
       throw new SyncFailed('CHECKOUT_OF_ANOTHER_TEAM', message);
     }
   }
+}
+
+const FORMS = [/^-?\d+$/, /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i];
+
+/** Whether a text is the id of another team. A text of another form than its id is something else of the app. */
+function isIdOfAnother(teamId: ApplicationId, text: string): boolean {
+  const id = String(teamId);
+  const isId = FORMS.find((form) => form.test(id))?.test(text) ?? true;
+  return isId && text.toLowerCase() !== id.toLowerCase();
 }
 
 async function findTeam({ database: { query } }: CheckoutServices, id: ApplicationId) {

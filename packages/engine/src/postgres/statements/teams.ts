@@ -6,7 +6,6 @@ import type { ApplicationId } from '../application.ts';
 import type { Query } from '../database.ts';
 import { DatabaseRefused } from '../errors.ts';
 import { type Examined, examineTeams } from '../examine.ts';
-import { onlyRow } from '../named-statement.ts';
 import type { ApplicationTables } from '../tables/application-tables.ts';
 import { idFrom } from '../tables/id-from-text.ts';
 import { columnOf, comparable, fieldsOf } from '../teams-table.ts';
@@ -158,25 +157,6 @@ export async function lockTeam(
   throw new DatabaseRefused(
     'row level security hides the team from updates: `instep tables` prints the policy to create',
   );
-}
-
-const IS_ID_OF_ANOTHER = ({ teams: { idType } }: ApplicationTables) => `
-      select coalesce(
-               (${idFrom(idType, '$2::text')}) <> (${idFrom(idType, '$1::text')}), false
-             ) as "isOther"`;
-
-/** Whether a text is the id of another team, as the type of `id` compares them; not if it is no id. */
-export async function isIdOfAnother(
-  query: Query,
-  id: ApplicationId,
-  text: string,
-): Promise<boolean> {
-  const row = await onlyRow<{ isOther: boolean }>(query, {
-    name: 'is_id_of_another',
-    text: IS_ID_OF_ANOTHER,
-    values: [id, text],
-  });
-  return row.isOther;
 }
 
 /** Leaves out the name if the table has no column for it. */
