@@ -7,7 +7,6 @@ import {
   DatabaseUnavailable,
   MAX_PLAN_CHANGES,
   type NamedStatement,
-  onlyRow,
   PLAN_CHANGE_COLUMNS,
   type PlanChange,
   type Query,
@@ -87,36 +86,34 @@ export async function readConsumer(
 /** The job whose lease the process has that works for a consumer. */
 export const jobOf = (consumer: string) => `plan changes: ${consumer}`;
 
-/** The last change before this long ago, of those that are settled. A change has the time of its writing. */
-async function readIdBefore(query: Query, agoMs: () => number, settledId: number): Promise<number> {
-  const { nowMs } = await onlyRow<{ nowMs: number }>(query, {
-    name: 'read_clock_of_changes',
-    text: 'select (extract(epoch from clock_timestamp()) * 1000)::float8 as "nowMs"',
-  });
-  // The ids of changes at about the same time need not be in its order.
-  const row = await onlyRow<{ id: number }>(query, {
+/** What was written so shortly before the call can be passed on too, because the statement takes a moment. */
+const MARGIN_MS = 100;
+
+/**
+ * The last change before this long ago.
+ *
+ * @throws DatabaseUnavailable while a transaction that changes plans stays open, because it can have a lower id
+ */
+async function readIdBefore(query: Query, agoMs: () => number): Promise<number> {
+  if (!(await writersHaveEnded(query, 'instep.plan_changes'))) {
+    throw new DatabaseUnavailable('a transaction that changes plans has been open for seconds');
+  }
+  const [row] = await query<{ id: number }>({
     name: 'read_id_before',
     text: `
-      select least($2::bigint, min(id) - 1) as id
+      select id
         from instep.plan_changes
-       where changed_at >= to_timestamp($1 / 1000.0)
-         and id > coalesce(
-               (
-                 select id
-                   from instep.plan_changes
-                  where changed_at < to_timestamp($1 / 1000.0) - interval '1 minute'
-                  order by id desc
-                  limit 1
-               ),
-               0
-             )`,
-    values: [nowMs - agoMs(), settledId],
+       where changed_at <= clock_timestamp() - $1 * interval '1 millisecond'
+       order by id desc
+       limit 1`,
+    values: [agoMs()],
   });
-  return row.id;
+  return row?.id ?? 0;
 }
 
 /**
- * Adds a consumer, unless it is known already. `agoMs`: how long ago *now* was, where that was the call of the app.
+ * Adds a consumer, unless it is known already. `calledAtMs`: when the app made the call, by `performance.now()`, where that
+ * was earlier.
  *
  * @throws ConsumerRefused: `CONSUMER_NAME_INVALID`
  * @throws DatabaseUnavailable while a transaction that changes plans stays open: where *now* begins is not certain
@@ -125,17 +122,13 @@ export async function addConsumer(
   query: Query,
   consumer: string,
   from: FeedStart,
-  agoMs: (() => number) | null = null,
+  calledAtMs: number | null = null,
 ): Promise<ConsumerPosition> {
   checkConsumerName(consumer);
   const progress = await readConsumer(query, consumer);
   if (progress !== null) return progress;
-  const settledId = from === 'now' ? await readSettledId(query, 0) : 0;
-  if (settledId === null) {
-    throw new DatabaseUnavailable('a transaction that changes plans has been open for seconds');
-  }
-  const isLater = from === 'now' && agoMs !== null;
-  const position = isLater ? await readIdBefore(query, agoMs, settledId) : settledId;
+  const agoMs = () => (calledAtMs === null ? 0 : performance.now() - calledAtMs + MARGIN_MS);
+  const position = from === 'now' ? await readIdBefore(query, agoMs) : 0;
   await query({
     name: 'add_consumer',
     text: `

@@ -9,7 +9,7 @@ import {
   type PlanChange,
 } from 'instep-engine/postgres';
 import { type Job, type LeasedRun, startMaintenance, withLease } from 'instep-engine/repair';
-import { errorText, type Logger, pause, withDeadline } from 'instep-engine/runtime';
+import { errorText, type Logger, withDeadline } from 'instep-engine/runtime';
 import {
   addConsumer,
   checkConsumerName,
@@ -43,14 +43,8 @@ const POLL_INTERVAL_MS = 1_000;
 const LEASE_MS = 8_000;
 
 /** A handler that takes longer has failed, and is called again. On demand, the platform waits for all jobs together. */
-const HANDLER_DEADLINE_MS = 5 * 60_000;
+const HANDLER_DEADLINE_MS = 30_000;
 const ON_DEMAND_HANDLER_DEADLINE_MS = 10_000;
-
-/** A handler that takes longer no longer holds up the changes of other teams. */
-const SLOW_HANDLER_MS = 2_000;
-
-/** With more handlers that take so long, the next change waits for one of them. */
-const MAX_SLOW_HANDLERS = 100;
 
 const MAX_ERROR_LENGTH = 500;
 
@@ -76,7 +70,7 @@ const TAKE_CHANGES = `
 const READ_DUE = (tables: ApplicationTables) => `
       select ${PLAN_CHANGE_COLUMNS(tables)}
         from instep.plan_changes as change
-       where id in (select change_id ${FROM_DUE_CHANGES} and team_id <> all ($2::text[]))
+       where id in (select change_id ${FROM_DUE_CHANGES})
        order by id
        limit 100`;
 
@@ -99,12 +93,6 @@ type Consumer = {
   readonly handler: PlanChangeHandler;
   readonly from: FeedStart;
   readonly calledAtMs: number;
-};
-
-type DueChanges = {
-  readonly due: readonly PlanChange[];
-  readonly slow: Map<string, Promise<unknown>>;
-  readonly isOver: () => boolean;
 };
 
 type ConsumersOptions = {
@@ -173,45 +161,23 @@ export class PlanChangeConsumers {
   /** Passes on the changes that are due, and takes the next ones, until there is nothing left to do. */
   async #passAll(consumer: Consumer, isOver: () => boolean): Promise<void> {
     const { name, from, calledAtMs } = consumer;
-    const { database, holder } = this.#options;
-    const agoMs = () => performance.now() - calledAtMs;
-    if (isOver() || !(await addConsumer(database.query, name, from, agoMs)).hasWork) return;
+    const { query } = this.#options.database;
+    if (isOver() || !(await addConsumer(query, name, from, calledAtMs)).hasWork) return;
+    const { holder } = this.#options;
     const lease = { name: jobOf(name), holder, dueAfterMs: 0, leaseMs: LEASE_MS };
-    await withLease(database.query, lease, async (run) => {
-      // The calls that take long, by the team. Its next changes wait for the call, and no others do.
-      const slow = new Map<string, Promise<unknown>>();
-      try {
-        while (!isOver()) {
-          const waiting = [...slow.keys()];
-          const values = [name, waiting];
-          const reading = { name: 'read_due_changes', text: READ_DUE, values };
-          const due = await database.query<PlanChange>(reading);
-          const hasMore = due.length > 0 || (await this.#takeNext(run, name));
-          // Of those that were waiting, more can be due as soon as their call has ended.
-          if (!hasMore && waiting.length === 0) return;
-          if (!hasMore && slow.size > 0) await firstOf(slow.values(), POLL_INTERVAL_MS);
-          await this.#passDue(run, consumer, { due, slow, isOver });
+    await withLease(query, lease, async (run) => {
+      const reading = { name: 'read_due_changes', text: READ_DUE, values: [name] };
+      while (!isOver()) {
+        const due = await query<PlanChange>(reading);
+        if (due.length === 0 && !(await this.#takeNext(run, name))) return;
+        const failedTeams = new Set<ApplicationId>();
+        for (const change of due) {
+          if (isOver()) return;
+          if (failedTeams.has(change.teamId)) continue;
+          if (!(await this.#pass(run, consumer, change))) failedTeams.add(change.teamId);
         }
-      } finally {
-        await Promise.allSettled(slow.values());
       }
     });
-  }
-
-  async #passDue(run: LeasedRun, consumer: Consumer, { due, slow, isOver }: DueChanges) {
-    const failedTeams = new Set<ApplicationId>();
-    for (const change of due) {
-      const { teamId } = change;
-      if (isOver()) return;
-      if (failedTeams.has(teamId) || slow.has(String(teamId))) continue;
-      const passing = this.#pass(run, consumer, change).then((isHandled) => {
-        slow.delete(String(teamId));
-        if (!isHandled) failedTeams.add(teamId);
-      });
-      slow.set(String(teamId), passing);
-      await firstOf([passing], SLOW_HANDLER_MS);
-      if (slow.size >= MAX_SLOW_HANDLERS) await Promise.race(slow.values());
-    }
   }
 
   /** Takes the next changes, up to the last one before which all are committed. Returns whether there are any. */
@@ -255,12 +221,4 @@ export class PlanChangeConsumers {
       return await query<Row>(statement);
     });
   }
-}
-
-/** Waits for the first of these, but no longer than this. */
-async function firstOf(works: Iterable<Promise<unknown>>, timeoutMs: number): Promise<void> {
-  const done = new AbortController();
-  await Promise.race([...works, pause(timeoutMs, { signal: done.signal })]).finally(() => {
-    done.abort();
-  });
 }
