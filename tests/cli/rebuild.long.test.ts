@@ -44,10 +44,10 @@ test('reports and repairs a plan that the team had before', async () => {
   expect(lines).toEqual([expect.stringContaining('subscriptionStatus active → canceled')]);
   expect(await service.planOf(teamId)).toMatchObject({ planName: 'Pro' });
   const repaired = await rebuild(['--json']);
-  expect(repaired.stderr).toBe('1 difference repaired\n');
+  expect(repaired.stderr).toBe('repaired 1, kept 0, failed 0\n');
   expect(repaired.lines.map((line) => JSON.parse(line))).toMatchObject([
     { teamId, is: { planName: 'Pro' }, shouldBe: { subscriptionStatus: 'canceled' } },
   ]);
   expect(await service.planOf(teamId)).toEqual(before);
-  expect(await rebuild([])).toEqual({ lines: [], stderr: 'no differences\n' });
+  expect(await rebuild([])).toEqual({ lines: [], stderr: 'repaired 0, kept 0, failed 0\n' });
 });

@@ -47,7 +47,7 @@ async function reconcile({ dryRun = false, customer, json }: Options): Promise<v
   );
 
   if (json) print(JSON.stringify({ kind: 'counts', ...counts }));
-  else printMessage(describeCounts(counts, dryRun));
+  else printMessage(describeCounts(counts));
   const left = describeLeft(counts, dryRun);
   if (left !== null) throw new CommandFailed('DRIFT_LEFT', left);
 }
@@ -95,25 +95,19 @@ function describeDrift(drift: DriftIssue): string {
   return `team ${teamId} (${customerId}): ${changes} (${why}${since})`;
 }
 
-function describeCounts(counts: Counts, isDryRun: boolean): string {
-  const { subscriptions, teams, drifts, repaired, unreadable } = counts;
-  const left = isDryRun ? 0 : drifts - repaired;
-  const parts = [
-    ...(drifts > 0 ? [`${countText(drifts)} out of sync`] : []),
-    ...(drifts + counts.unknownCustomers === 0 ? ['no drift'] : []),
-    ...(repaired > 0 ? [`${countText(repaired)} repaired`] : []),
-    ...(left > 0 ? [`${countText(left)} not repaired`] : []),
-    ...nonzero(counts.unrecorded, 'correct team', 'with a missing event'),
-    ...nonzero(counts.customersWithoutTeam, 'customer', 'without a team'),
-    ...nonzero(counts.unknownCustomers, 'team', 'whose customer Stripe does not know'),
-    ...nonzero(unreadable, 'subscription', 'that could not be read'),
-  ];
-  const head = `${counted(subscriptions, 'subscription')}, ${counted(teams, 'team')}`;
-  return `${head}: ${parts.join(', ')}`;
-}
+const SHOWN_ALWAYS = ['subscriptions', 'teams', 'drifts'];
 
-function nonzero(count: number, noun: string, which: string): string[] {
-  return count === 0 ? [] : [`${counted(count, noun)} ${which}`];
+/** `subscriptions 4, teams 4, drifts 1, customers without team 1` */
+function describeCounts(counts: Counts): string {
+  const shown = Object.entries(counts).filter(
+    ([name, count]) => count > 0 || SHOWN_ALWAYS.includes(name),
+  );
+  return shown
+    .map(([name, count]) => {
+      const words = name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+      return `${words} ${countText(count)}`;
+    })
+    .join(', ');
 }
 
 type RebuildOptions = { team?: ApplicationId; dryRun?: boolean } & Json;
@@ -147,13 +141,7 @@ async function rebuild({ team, dryRun = false, json }: RebuildOptions): Promise<
   const { repaired, kept, failed } = await withContext((context, operator) =>
     rebuildTeams(context, operator, request),
   );
-  const counts = [
-    ...(repaired > 0
-      ? [`${counted(repaired, 'difference')} ${dryRun ? 'found' : 'repaired'}`]
-      : []),
-    ...(kept > 0 ? [`kept ${counted(kept, 'row')} that your application wrote`] : []),
-  ];
-  if (counts.length > 0 || failed === 0) printMessage(counts.join(', ') || 'no differences');
+  printMessage(`${dryRun ? 'found' : 'repaired'} ${repaired}, kept ${kept}, failed ${failed}`);
   if (failed > 0) {
     throw new CommandFailed(
       'REBUILD_INCOMPLETE',

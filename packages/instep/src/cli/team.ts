@@ -6,7 +6,6 @@ import {
   type ActionRequest,
   type ActionResult,
   explainTeam,
-  findCustomers,
   findTeams,
   type NamedTeam,
   type OperateContext,
@@ -46,45 +45,36 @@ export function teamCommand(): Command {
         .action(add),
     )
     .addCommand(
-      askReason(
-        ofTeam(
-          'link',
-          'link a team to its customer at Stripe',
-          'instep team link 1 --customer cus_123 --reason "paid with another address"',
-        )
-          .requiredOption('--customer <id>', 'id of the customer at Stripe')
-          .option('--replace <id>', 'id of the customer that the team has; none by default')
-          .option('--json', 'print JSON')
-          .action(link),
-      ),
+      acting(
+        'link',
+        'link a team to its customer at Stripe',
+        'instep team link 1 --customer cus_123 --reason "paid with another address"',
+      )
+        .requiredOption('--customer <id>', 'id of the customer at Stripe')
+        .option('--replace <id>', 'id of the customer that the team has; none by default')
+        .action(link),
     )
     .addCommand(
-      askReason(
-        ofTeam(
-          'unlink',
-          "take a team's customer away, and with it the plan",
-          'instep team unlink 1 --customer cus_123',
-        )
-          .requiredOption('--customer <id>', 'id of the customer that the team has')
-          .option('--json', 'print JSON')
-          .action(unlink),
-      ),
+      acting(
+        'unlink',
+        "take a team's customer away, and with it the plan",
+        'instep team unlink 1 --customer cus_123',
+      )
+        .requiredOption('--customer <id>', 'id of the customer that the team has')
+        .action(unlink),
     )
     .addCommand(
-      askReason(
-        ofTeam(
-          'set-plan',
-          'give a team a plan without a subscription, or take it away',
-          'instep team set-plan 1 --plan Partner --reason "our reseller"',
+      acting(
+        'set-plan',
+        'give a team a plan without a subscription, or take it away',
+        'instep team set-plan 1 --plan Partner --reason "our reseller"',
+      )
+        .option(
+          '--plan <name>',
+          'name of the plan; without it, the one that was given is taken away',
         )
-          .option(
-            '--plan <name>',
-            'name of the plan; without it, the one that was given is taken away',
-          )
-          .option('--new', 'the name may be one that no team has had')
-          .option('--json', 'print JSON')
-          .action(setPlan),
-      ),
+        .option('--new', 'the name may be one that no team has had')
+        .action(setPlan),
     )
     .addCommand(
       createCommand('list', 'list teams', 'instep team list --search acme')
@@ -94,21 +84,21 @@ export function teamCommand(): Command {
         .option('--json', 'print a JSON line for each team')
         .action(list),
     )
-    .addCommand(plain('show', 'show a team and its plan', show))
-    .addCommand(plain('access', 'show whether a team has access, why, and until when', access))
-    .addCommand(askReason(plain('sync', 'give a team the plan that Stripe has now', sync)));
+    .addCommand(ofTeam('show', 'show a team and its plan').action(show))
+    .addCommand(
+      ofTeam('access', 'show whether a team has access, why, and until when').action(access),
+    )
+    .addCommand(acting('sync', 'give a team the plan that Stripe has now').action(sync));
 }
 
 /** A command that takes the id of a team. */
 function ofTeam(name: string, description: string, example = `instep team ${name} 1`): Command {
-  return createCommand(name, description, example).argument('<id>', 'team id', applicationId);
+  return createCommand(name, description, example)
+    .argument('<id>', 'team id', applicationId)
+    .option('--json', 'print JSON');
 }
 
-type OfTeam = (id: ApplicationId, options: Json) => Promise<void>;
-
-function plain(name: string, description: string, action: OfTeam): Command {
-  return ofTeam(name, description).option('--json', 'print JSON').action(action);
-}
+const acting = (...named: Parameters<typeof ofTeam>) => askReason(ofTeam(...named));
 
 async function add({ name, customer, ...output }: { name: string; customer?: string } & Json) {
   const addNamed: Parameters<typeof withContext>[0] = async (context, operator) => {
@@ -125,7 +115,51 @@ async function add({ name, customer, ...output }: { name: string; customer?: str
   await withContext(addNamed, null, { createsDatabase: true });
 }
 
-const show = (id: ApplicationId, output: Json) => actAndShow(id, output, async () => undefined);
+type LinkOptions = { readonly customer: string; readonly replace?: string } & Json;
+
+const teamSubject = (id: ApplicationId) => ({ kind: 'team', id: String(id) }) as const;
+
+async function link(id: ApplicationId, { customer, replace, ...output }: LinkOptions) {
+  const of = { subject: teamSubject(id), linkTo: customer, expectedCustomerId: replace ?? null };
+  await change(id, { action: 'link', ...of }, output);
+}
+
+async function unlink(id: ApplicationId, { customer, ...output }: { customer: string } & Json) {
+  const of = { subject: teamSubject(id), expectedCustomerId: customer };
+  await change(id, { action: 'unlink', ...of }, output);
+}
+
+type SetPlanOptions = { readonly plan?: string; readonly new?: boolean } & Json;
+
+async function setPlan(
+  id: ApplicationId,
+  { plan, new: isNewName = false, ...output }: SetPlanOptions,
+) {
+  const of = { subject: teamSubject(id), planName: plan ?? null, isNewName };
+  await change(id, { action: 'set-plan', ...of }, output);
+}
+
+const DONE = ['linked', 'unlinked', 'plan-set'];
+
+/** Changes a team, and shows it. @throws CommandFailed with what the team or the customer has instead */
+async function change(id: ApplicationId, request: ActionRequest, output: Json): Promise<void> {
+  await actAndShow(id, output, async (context, operator) => {
+    const [performed] = (await perform(context, operator, [request])).results;
+    if (performed?.error !== undefined) throw performed.error;
+    if (performed === undefined || DONE.includes(performed.result.code)) return;
+    const code = request.action === 'set-plan' ? 'PLAN_NOT_SET' : 'TEAM_NOT_LINKED';
+    throw new CommandFailed(code, refusalText(id, performed.result));
+  });
+}
+
+/** `team 7 was not changed: has another customer (customerId cus_1)` */
+function refusalText(id: ApplicationId, { code, ...details }: ActionResult): string {
+  const parts = Object.entries(details).flatMap(([name, value]) =>
+    name === 'teamId' ? [] : `${name} ${printable(String(value ?? 'none'))}`,
+  );
+  const said = parts.length === 0 ? '' : ` (${parts.join(', ')})`;
+  return `team ${id} was not changed: ${code.replaceAll('-', ' ')}${said}`;
+}
 
 type Act = (context: OperateContext, operator: Operator, team: NamedTeam) => Promise<unknown>;
 
@@ -144,100 +178,21 @@ async function actAndShow(
   }, stripeApi);
 }
 
-/** @throws what ended it */
-async function performOne(
-  context: OperateContext,
-  operator: Operator,
-  request: ActionRequest,
-): Promise<ActionResult> {
-  const [performed] = (await perform(context, operator, [request])).results;
-  if (performed === undefined) throw new RangeError('an action has no result');
-  if (performed.error !== undefined) throw performed.error;
-  return performed.result;
+async function show(id: ApplicationId, output: Json): Promise<void> {
+  await actAndShow(id, output, async () => undefined);
 }
 
-type LinkOptions = { readonly customer: string; readonly replace?: string } & Json;
-
-const link = (id: ApplicationId, { customer, replace, ...output }: LinkOptions) =>
-  actAndShow(id, output, async (context, operator) => {
-    const of = { subject: teamSubject(id), linkTo: customer, expectedCustomerId: replace ?? null };
-    await changeCustomer(context, operator, { action: 'link', ...of });
-  });
-
-const unlink = (id: ApplicationId, { customer, ...output }: { customer: string } & Json) =>
-  actAndShow(id, output, async (context, operator) => {
-    const of = { subject: teamSubject(id), expectedCustomerId: customer };
-    await changeCustomer(context, operator, { action: 'unlink', ...of });
-  });
-
-type SetPlanOptions = { readonly plan?: string; readonly new?: boolean } & Json;
-
-const setPlan = (id: ApplicationId, { plan, ...options }: SetPlanOptions) =>
-  actAndShow(id, options, async (context, operator) => {
-    const { new: isNewName = false } = options;
-    const planName = plan ?? null;
-    const request = { action: 'set-plan', subject: teamSubject(id), planName, isNewName } as const;
-    const result = await performOne(context, operator, request);
-    if (result.code !== 'plan-set')
-      throw new CommandFailed('PLAN_NOT_SET', planRefusal(id, result));
-  });
-
-function planRefusal(id: ApplicationId, result: ActionResult): string {
-  switch (result.code) {
-    case 'unknown-plan': {
-      const known = result.plans.map(printable).join(', ') || 'none';
-      return `no team has had the plan ${printable(result.planName)} (known: ${known}). If it is new, add --new`;
-    }
-    case 'subscription-decides':
-      return `a subscription decides the plan of team ${id}: change it at Stripe`;
-    case 'does-not-apply':
-      return "the table of teams has no column for a plan's name";
-    default:
-      return `the plan of team ${id} was not changed: ${result.code}`;
-  }
+async function sync(id: ApplicationId, output: Json): Promise<void> {
+  const act: Act = async (context, operator, team) =>
+    performForTeam(context, operator, { customerId: customerOf(team) });
+  await actAndShow(id, output, act, readApiConfig(process.env));
 }
 
-const teamSubject = (id: ApplicationId) => ({ kind: 'team', id: String(id) }) as const;
-
-type CustomerChange = Extract<ActionRequest, { readonly action: 'link' | 'unlink' }>;
-
-/** @throws CommandFailed with why the team's customer was not changed */
-async function changeCustomer(
-  context: OperateContext,
-  operator: Operator,
-  request: CustomerChange,
-) {
-  const result = await performOne(context, operator, request);
-  if (result.code === 'linked' || result.code === 'unlinked') return;
-  throw new CommandFailed('TEAM_NOT_LINKED', await refusalText(context, request, result));
-}
-
-async function refusalText(
-  context: OperateContext,
-  { action, subject: { id } }: CustomerChange,
-  result: ActionResult,
-) {
-  switch (result.code) {
-    case 'unknown-customer':
-      return `team ${id} was not linked: the id of a customer at Stripe begins with cus_`;
-    case 'link-refused': {
-      const { teams } = await findCustomers(context, result.customerId);
-      const owner = teams.find((team) => String(team.id) !== id);
-      if (owner === undefined) {
-        return `the database refused to change the customer of team ${id}: a constraint, a policy or a trigger of your table rejects it`;
-      }
-      const name = owner.name === null ? '' : ` (${printable(owner.name)})`;
-      return `the database refused to link team ${id}: team ${owner.id}${name} has the customer. Unlink it first: instep team unlink ${owner.id} --customer ${printable(result.customerId)}`;
-    }
-    case 'has-another-customer': {
-      if (result.customerId === null) return `team ${id} has no customer`;
-      const customer = printable(result.customerId);
-      const hint = action === 'link' ? `. To replace it, add --replace ${customer}` : '';
-      return `team ${id} has the customer ${customer}${hint}`;
-    }
-    default:
-      return `the customer of team ${id} was not changed: ${result.code}`;
-  }
+async function access(id: ApplicationId, output: Json): Promise<void> {
+  await withContext(async (context) => {
+    await requireTeam(context, id);
+    printData((await readAccess(context.database.query, id)) ?? {}, output);
+  });
 }
 
 const TEAMS: RowFormat<NamedTeam> = {
@@ -262,19 +217,4 @@ async function list({ search: text, email, ...options }: ListOptions) {
     const found = findTeams(context, { text, email }).all();
     if ((await writeRows(TEAMS, found, options)) === 0) printMessage('no teams');
   });
-}
-
-async function access(id: ApplicationId, options: Json): Promise<void> {
-  await withContext(async ({ database }) => {
-    const found = await readAccess(database.query, id);
-    if (found === null)
-      throw new CommandFailed('NOT_FOUND', `there is no team ${id} (all: instep team list)`);
-    printData(found, options);
-  });
-}
-
-async function sync(id: ApplicationId, output: Json): Promise<void> {
-  const act: Act = async (context, operator, team) =>
-    performForTeam(context, operator, { customerId: customerOf(team) });
-  await actAndShow(id, output, act, readApiConfig(process.env));
 }
