@@ -1,4 +1,4 @@
-import { createLogger } from 'instep';
+import { type ApplicationId, createLogger } from 'instep';
 import { findIssues } from 'instep/operate';
 import { DatabaseBusy } from 'instep-engine/postgres';
 import { readCustomersOfParkedEvents } from 'instep-engine/src/repair/settle-jobs.ts';
@@ -32,7 +32,7 @@ test('a customer who has a team now is found, page by page, even if many others 
   await openPipeline(store.database)([receivedEvent({ customerId: 'cus_foreign_late' })]);
   await addTeam(query, { name: 'Late', customerId: 'cus_foreign_late' });
   const pages: (readonly string[])[] = [];
-  const read = (afterId: string | null) =>
+  const read = (afterId: ApplicationId | null) =>
     readCustomersOfParkedEvents(query, { afterId, limit: 200, exceptIds: [] });
   for await (const page of pagesOf(read)) pages.push(page);
   expect(pages.length).toBeGreaterThan(2);

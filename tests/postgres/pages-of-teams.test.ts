@@ -5,34 +5,27 @@ import { type LinkedTeam, readLinkedTeams } from '../support/internals/rows.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 
 test.each([
-  [
-    'uuid',
-    [
-      '00000000-0000-0000-0000-000000000000',
-      '00000000-0000-0000-0000-000000000001',
-      'ffffffff-ffff-ffff-ffff-ffffffffffff',
-    ],
-  ],
-  ['bigint', ['-9223372036854775808', 1, '9223372036854775807']],
-  ['text', ['', 'a', 'b']],
-])('pages of teams whose ids are %s include each once, also the smallest', async (type, ids) => {
+  ['uuid', `lpad(to_hex(number), 32, '0')::uuid`, '00000000-0000-0000-0000-000000000000'],
+  ['bigint', 'number', '-9223372036854775808'],
+  ['text', `to_char(number, 'FM0000')`, ''],
+])('pages of teams whose ids are %s include each once, also the smallest', async (...cases) => {
+  const [type, id, smallest] = cases;
   const { database } = await createDatabase();
-  await database.query(`
+  const { query } = database;
+  await query(`
     alter table teams alter column id drop identity;
     alter table teams alter column id type ${type} using null;`);
-  for (const id of ids) {
-    const values = [id, `cus_${id}`];
-    await database.query(
-      `insert into teams (id, name, provider_customer_id) values ($1, '', $2)`,
-      values,
-    );
-  }
+  const fields = 'insert into teams (id, name, provider_customer_id)';
+  await query(`${fields} values ($1, '', 'cus_0')`, [smallest]);
+  await query(
+    `${fields} select ${id}, '', 'cus_' || number from generate_series(1, 999) as number`,
+  );
   const all: unknown[] = [];
   let afterId: ApplicationId | null = null;
   do {
-    const page: Examined<LinkedTeam> = await readLinkedTeams(database.query, { afterId, limit: 1 });
-    all.push(...page.found.map(({ id }) => id));
+    const page: Examined<LinkedTeam> = await readLinkedTeams(query, afterId);
+    all.push(...page.found.map(({ customerId }) => customerId));
     afterId = page.examinedTo;
   } while (afterId !== null);
-  expect(all).toEqual(ids);
+  expect(all).toEqual(Array.from({ length: 1_000 }, (_, number) => `cus_${number}`));
 });

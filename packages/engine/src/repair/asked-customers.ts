@@ -2,8 +2,7 @@
 // and the health read it.
 
 import type { Query } from '../postgres/database.ts';
-import { type Examined, examine } from '../postgres/examine.ts';
-import type { DuePage } from '../postgres/statements/teams.ts';
+import { type DuePage, type Examined, findCustomers } from '../postgres/examine.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { isAfter } from '../postgres/tables/id-from-text.ts';
 
@@ -76,11 +75,13 @@ export async function requestSubscriptions(
   });
 }
 
-/** How many customers one statement examines, in indexes alone if there is none to ask for. */
-const CUSTOMERS = 5_000;
+const CUSTOMERS_AFTER = ({ teams }: ApplicationTables) => `
+        select provider_customer_id as customer_id
+          from ${teams.rows} as teams
+         where ${isAfter('text', '$1::text', 'provider_customer_id')}`;
 
-const FIND_NEW_CUSTOMERS = ({ teams }: ApplicationTables) => `
-      unasked as (
+const NEW_CUSTOMERS = ({ teams }: ApplicationTables) => `
+      with unasked as (
         select distinct examined.customer_id
           from examined
           left join lateral (
@@ -91,8 +92,8 @@ const FIND_NEW_CUSTOMERS = ({ teams }: ApplicationTables) => `
                ) as asked on true
          where is_asked is null
            and examined.customer_id <> all ($2::text[])
-      ), found as (
-        select customer_id as "customerId"
+      )
+        select customer_id
           from unasked
          cross join lateral (
                  select bool_or(not exists (
@@ -114,29 +115,14 @@ const FIND_NEW_CUSTOMERS = ({ teams }: ApplicationTables) => `
                     and progress -> 'completed' is not null
                )
          order by customer_id
-         limit $3
-      )`;
+         limit $3`;
 
 /**
  * Those of the next customers of teams about whom Stripe was never asked, and of whom no subscription is known, or whose
- * team has come since the first comparison of all teams.
+ * team has come since the first comparison of all teams. It reads indexes alone if there is none to ask for.
  */
-export async function readNewCustomers(
-  query: Query,
-  { afterId, exceptIds, limit }: DuePage,
-): Promise<Examined<string, string>> {
-  const { found, examinedTo } = await examine<{ customerId: string }, string>(query, {
-    name: 'read_new_customers',
-    examined: ({ teams }) => `
-        select provider_customer_id as customer_id
-          from ${teams.rows} as teams
-         where ${isAfter('text', '$1::text', 'provider_customer_id')}
-         order by provider_customer_id
-         limit ${CUSTOMERS}`,
-    key: 'customer_id',
-    limit: CUSTOMERS,
-    found: FIND_NEW_CUSTOMERS,
-    values: [afterId, exceptIds, limit],
-  });
-  return { found: found.map(({ customerId }) => customerId), examinedTo };
+export async function readNewCustomers(query: Query, page: DuePage): Promise<Examined<string>> {
+  const rows = CUSTOMERS_AFTER;
+  const search = { name: 'read_new_customers', rows, key: 'customer_id', due: NEW_CUSTOMERS };
+  return await findCustomers(query, search, page);
 }

@@ -2,7 +2,6 @@
 // job is also that of features that keep something for some time.
 
 import type { Query } from '../postgres/database.ts';
-import { type Examined, examine } from '../postgres/examine.ts';
 import { onlyRow } from '../postgres/named-statement.ts';
 import { readStates } from '../postgres/statements/customers.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
@@ -179,7 +178,15 @@ const LIMIT = 2_000;
 
 /** An unchanged version proves that no event has arrived since. */
 const PRUNE_CUSTOMERS = ({ teams }: ApplicationTables) => `
-      unclaimed as materialized (
+      with examined as materialized (
+        select customer_id, version
+          from instep.customers
+         where waiting is not null
+           and not had_team
+           and ${isAfter('text', '$1::text', 'customer_id')}
+         order by customer_id
+         limit ${LIMIT}
+      ), unclaimed as materialized (
         select customer_id, version
           from examined
          where not exists (
@@ -204,7 +211,12 @@ const PRUNE_CUSTOMERS = ({ teams }: ApplicationTables) => `
       ), gone as (
         delete from instep.customers
          where customer_id in (select customer_id from found)
-      )`;
+      )
+      select (select count(*) from found) as count,
+             (select customer_id from examined order by customer_id offset ${LIMIT - 1}) as "examinedTo"`;
+
+/** How many customers were pruned, and the last one that was examined; `null`: none are left. */
+type PrunedPage = { readonly count: number; readonly examinedTo: string | null };
 
 /**
  * Deletes the customers that never had a team and whose last event was received before the cutoff, with their events: other
@@ -218,22 +230,12 @@ export async function pruneCustomers(
   let after: string | null = null;
   do {
     const startedAtMs = performance.now();
-    const page: Examined<object, string> = await examine(query, {
+    const page: PrunedPage = await onlyRow<PrunedPage>(query, {
       name: 'prune_customers',
-      examined: () => `
-        select customer_id, version
-          from instep.customers
-         where waiting is not null
-           and not had_team
-           and ${isAfter('text', '$1::text', 'customer_id')}
-         order by customer_id
-         limit ${LIMIT}`,
-      key: 'customer_id',
-      limit: LIMIT,
-      found: PRUNE_CUSTOMERS,
+      text: PRUNE_CUSTOMERS,
       values: [after, new Date(cutoffMs)],
     });
-    pruned += page.found.length;
+    pruned += page.count;
     after = page.examinedTo;
     if (after !== null) await throttle({ startedAtMs, share: SHARE }, signal);
   } while (after !== null && !signal.aborted);

@@ -51,8 +51,6 @@ export type Difference = {
   readonly subscriptionIds: readonly (string | null)[];
 };
 
-const PAGE = 500;
-
 const DEADLINE_MS = 10_000;
 
 /**
@@ -84,7 +82,7 @@ async function readTeams(
   afterId: ApplicationId | null,
   { teamId }: RebuildOptions,
 ): Promise<Examined<Team>> {
-  if (teamId === undefined) return await readLinkedTeams(query, { afterId, limit: PAGE });
+  if (teamId === undefined) return await readLinkedTeams(query, afterId);
   const team = await readTeam(query, teamId);
   return { found: team === null ? [] : [team], examinedTo: null };
 }

@@ -4,15 +4,10 @@
 import type { Settle } from '../log/pipeline.ts';
 import type { Database, Query } from '../postgres/database.ts';
 import { canOthersSucceed } from '../postgres/errors.ts';
-import { type Examined, examine } from '../postgres/examine.ts';
+import { type DuePage, type Examined, findCustomers } from '../postgres/examine.ts';
 import type { NamedStatement } from '../postgres/named-statement.ts';
 import { writeCurrentPlan } from '../postgres/statements/current-plan.ts';
-import {
-  type DuePage,
-  lockTeam,
-  readEmptyTeams,
-  readTeamsOf,
-} from '../postgres/statements/teams.ts';
+import { lockTeam, readEmptyTeams, readTeamsOf } from '../postgres/statements/teams.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { isAfter } from '../postgres/tables/id-from-text.ts';
 import { type AccessRules, ALL_ACCESS_RULES, accessRulesText } from '../rule/access-facts.ts';
@@ -97,39 +92,29 @@ export function createSettleJobs(options: SettleOptions): Job[] {
   ];
 }
 
-/** How many customers one statement examines. If several products share a Stripe account, nearly all events are parked. */
-const CUSTOMERS = 5_000;
+const WAITING_AFTER = () => `
+        select customer_id
+          from instep.customers
+         where waiting is not null
+           and ${isAfter('text', '$1::text', 'customer_id')}`;
 
-const FIND_CUSTOMERS_WITH_TEAM = ({ teams }: ApplicationTables) => `found as (
-        select customer_id as "customerId"
+const WITH_TEAM = ({ teams }: ApplicationTables) => `
+        select customer_id
           from examined
          where customer_id <> all ($2::text[])
            and exists (
                  select from ${teams.rows} as teams where provider_customer_id = customer_id
                )
-         limit $3
-      )`;
+         limit $3`;
 
-/** Those of the next customers with events that waited for a team who have one. Some are left out. */
+/** Those of the next customers with events that waited for a team who have one. Nearly all wait if products share an account. */
 export async function readCustomersOfParkedEvents(
   query: Query,
-  { afterId, limit, exceptIds }: DuePage,
-): Promise<Examined<string, string>> {
-  const { found, examinedTo } = await examine<{ customerId: string }, string>(query, {
-    name: 'read_customers_of_parked_events',
-    examined: () => `
-        select customer_id
-          from instep.customers
-         where waiting is not null
-           and ${isAfter('text', '$1::text', 'customer_id')}
-         order by customer_id
-         limit ${CUSTOMERS}`,
-    key: 'customer_id',
-    limit: CUSTOMERS,
-    found: FIND_CUSTOMERS_WITH_TEAM,
-    values: [afterId, exceptIds, limit],
-  });
-  return { found: found.map(({ customerId }) => customerId), examinedTo };
+  page: DuePage,
+): Promise<Examined<string>> {
+  const name = 'read_customers_of_parked_events';
+  const search = { name, rows: WAITING_AFTER, key: 'customer_id', due: WITH_TEAM };
+  return await findCustomers(query, search, page);
 }
 
 /** The next customers whose access was decided by other rules than these: the configuration has changed since. */

@@ -5,9 +5,9 @@ import type { PLAN_FIELDS, PlanInRow } from '../../rule/plan-fields.ts';
 import type { ApplicationId } from '../application.ts';
 import type { Query } from '../database.ts';
 import { DatabaseRefused } from '../errors.ts';
-import { type Examined, examineTeams } from '../examine.ts';
+import { type DuePage, type Examined, findCustomers } from '../examine.ts';
 import type { ApplicationTables } from '../tables/application-tables.ts';
-import { idFrom } from '../tables/id-from-text.ts';
+import { idFrom, isAfter } from '../tables/id-from-text.ts';
 import { columnOf, comparable, fieldsOf } from '../teams-table.ts';
 
 /** A team as Instep sees it: its customer and its plan. */
@@ -40,18 +40,19 @@ export type TeamRow<CustomerId = string | null> = PlanInRow & {
   readonly customerId: CustomerId;
 };
 
-/**
- * The customers of the next teams whose plan columns are all empty although a plan of the customer is known, except some.
- * `examined` are the next rows of all teams, which `examineTeams` limits.
- */
-export async function readEmptyTeams(
-  query: Query,
-  { afterId, limit, exceptIds }: DuePage,
-): Promise<Examined<string>> {
-  const { found, examinedTo } = await examineTeams<{ customerId: string }>(query, {
-    name: 'read_empty_teams',
-    found: ({ teams }) => `found as (
-        select provider_customer_id as "customerId"
+/** The customers of the next teams whose plan columns are all empty although a plan of the customer is known. */
+export async function readEmptyTeams(query: Query, page: DuePage): Promise<Examined<string>> {
+  const search = { name: 'read_empty_teams', rows: TEAMS_AFTER, key: 'id', due: EMPTY_TEAMS };
+  return await findCustomers(query, search, page);
+}
+
+const TEAMS_AFTER = ({ teams }: ApplicationTables) => `
+        select *
+          from ${teams.rows} as teams
+         where ${isAfter(teams.idType, '$1::text')}`;
+
+const EMPTY_TEAMS = ({ teams }: ApplicationTables) => `
+        select provider_customer_id
           from examined
          where ${fieldsOf(teams.table).map(isEmpty).join('\n           and ')}
            and exists (
@@ -61,13 +62,7 @@ export async function readEmptyTeams(
                     and customers.subscription_status is not null
                )
            and provider_customer_id <> all ($2::text[])
-         limit $3
-      )`,
-    values: [exceptIds, limit],
-    afterId,
-  });
-  return { found: found.map(({ customerId }) => customerId), examinedTo };
-}
+         limit $3`;
 
 /** SQL. Where a flag can't be null, it is false. */
 function isEmpty(field: (typeof PLAN_FIELDS)[number]): string {
@@ -75,30 +70,27 @@ function isEmpty(field: (typeof PLAN_FIELDS)[number]): string {
   return field.type === 'boolean' ? `${column} is not true` : `${column} is null`;
 }
 
-/** Which teams or customers a job reads next, of those that it has to repair. */
-export type DuePage = {
-  /** `null`: the first page. */
-  readonly afterId: ApplicationId | null;
-  readonly limit: number;
-  /** Those whose repair failed lately. */
-  readonly exceptIds: readonly string[];
-};
+/** How many teams are read at once. */
+const TEAMS = 500;
 
-/** Those of the next teams that have a customer. */
+const READ_NEXT_TEAMS = ({ teams }: ApplicationTables) => `
+      select ${teamColumns(teams)}
+        from ${teams.rows} as teams
+       where ${isAfter(teams.idType, '$1::text')}
+       order by id
+       limit ${TEAMS}`;
+
+/** Those of the next teams that have a customer; `afterId` is `null` for the first. */
 export async function readLinkedTeams(
   query: Query,
-  page: { readonly afterId: ApplicationId | null; readonly limit?: number },
+  afterId: ApplicationId | null,
 ): Promise<Examined<LinkedTeam>> {
-  const { found, examinedTo } = await examineTeams<TeamRow<string>>(query, {
-    name: 'read_linked_teams',
-    found: ({ teams }) => `found as (
-        select ${teamColumns(teams)}
-          from examined
-         where provider_customer_id is not null
-      )`,
-    ...page,
-  });
-  return { found: found.map(toTeam), examinedTo };
+  const reading = { name: 'read_linked_teams', text: READ_NEXT_TEAMS, values: [afterId] };
+  const rows = await query<TeamRow>(reading);
+  const found = rows.flatMap(({ customerId, ...team }) =>
+    customerId === null ? [] : toTeam({ ...team, customerId }),
+  );
+  return { found, examinedTo: rows.length < TEAMS ? null : (rows.at(-1)?.id ?? null) };
 }
 
 const READ_TEAMS_OF = ({ teams }: ApplicationTables) => `

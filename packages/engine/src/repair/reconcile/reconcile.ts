@@ -90,8 +90,6 @@ export async function hasCompared(query: Query): Promise<boolean> {
   return !job.isHeld || job.endedAtMs !== null;
 }
 
-const TEAMS_AT_ONCE = 500;
-
 /**
  * Reconciles all teams: stores Stripe's list of subscriptions page by page, and compares the teams when the
  * list is complete. A customer's subscriptions can be on different pages, and comparing with only some of
@@ -132,8 +130,7 @@ async function reconcileAll(
 
   const quiet = { left: MAX_QUIET };
   for (;;) {
-    const page = { afterId: progress.afterTeamId, limit: TEAMS_AT_ONCE };
-    const { found: teams, examinedTo } = await readLinkedTeams(query, page);
+    const { found: teams, examinedTo } = await readLinkedTeams(query, progress.afterTeamId);
     const found = await compareTeams(teams, { startedAtMs, quiet }, options, signal);
     // After the last page, only the teams that were added meanwhile are left.
     const afterTeamId = examinedTo ?? teams.at(-1)?.id ?? progress.afterTeamId;
