@@ -2,7 +2,6 @@
 // itself: feature.ts, host.ts, metrics/ and operators-listener/.
 
 export {
-  type EventFilter,
   type EventRow,
   LOGGED_OUTCOMES,
   type LoggedEvent,
@@ -58,7 +57,7 @@ export {
 export { type ReasonPart, reasonParts, reasonText } from './event-log/reason-text.ts';
 export type { EventReference, Reason } from './event-log/reasons.ts';
 export type { Replayed, ReplayOutcomes } from './event-log/replay.ts';
-export type { PageOfEvents } from './event-log/search.ts';
+export type { EventFilter, PageOfEvents } from './event-log/search.ts';
 export { type FirstIssues, findIssues, type OpenIssue } from './issues/find-issues.ts';
 export type { Concern, IssueKind, Remedy, Severity } from './issues/issue.ts';
 export {

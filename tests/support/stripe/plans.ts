@@ -1,3 +1,4 @@
+import type { ApplicationTables } from 'instep-engine/postgres';
 import type { Database, Query } from '../internals/database.ts';
 
 /**
@@ -11,7 +12,13 @@ export async function indexesUsed(
   const plans: string[] = [];
   const explaining: Query = async (statement) => {
     if (typeof statement === 'string') throw new TypeError('a statement without a name');
-    const { text, values = [] } = statement;
+    const { values = [] } = statement;
+    let text = '';
+    const toText = (tables: ApplicationTables) => {
+      text = typeof statement.text === 'string' ? statement.text : statement.text(tables);
+      return 'select';
+    };
+    await database.query({ name: 'text_of_statement', text: toText });
     for (const mode of ['force_custom_plan', 'force_generic_plan']) {
       await database.transaction(async (query) => {
         await query(`set local plan_cache_mode = ${mode}`);
@@ -32,5 +39,6 @@ export async function indexesUsed(
 
 function literal(value: unknown): string {
   if (Array.isArray(value)) return `'{${value.map((one) => JSON.stringify(one)).join()}}'`;
+  if (value === null) return 'null';
   return value instanceof Date ? `'${value.toISOString()}'` : `'${String(value)}'`;
 }

@@ -68,7 +68,7 @@ async function idsSearched(
   if (text === '') return {};
   const [, named, rest = text] = /^(event|customer|subscription|team):(.+)$/s.exec(text) ?? [];
   const kind = named ?? KIND_OF_PREFIX[/^([a-z]+)_/.exec(text)?.[1] ?? ''];
-  if (kind === 'event') return { eventIdPrefix: rest };
+  if (kind === 'event') return { eventId: rest };
   if (kind === 'customer') return { customerId: rest };
   if (kind === 'subscription') {
     return { subscriptionId: rest, customerId: await customerOfSubscription(context, rest) };

@@ -1,5 +1,4 @@
 import {
-  type EventFilter,
   type EventRow,
   findCustomers,
   findEvents,
@@ -10,7 +9,6 @@ import {
 import { eventsOf, eventUrl, teamUrl } from '../links.tsx';
 import { urlWith } from '../query-parameters.ts';
 
-const MAX_CUSTOMERS = 5;
 export const MAX_EVENTS = 20;
 
 /** A customer that no team has, with its newest events. */
@@ -19,26 +17,19 @@ export type TeamlessCustomer = {
   readonly events: readonly EventRow[];
 };
 
-/** The customers without a team that a text is the id of, or the beginning of one. A subscription stands for its customer. */
+/** The customers without a team that have this id, or the subscription with this id. */
 export async function findTeamless(
   context: OperateContext,
   text: string,
 ): Promise<TeamlessCustomer[]> {
-  const isSubscription = text.startsWith('sub_');
-  if (!isSubscription && !text.startsWith('cus_')) return [];
-  // A subscription with only parked events is found only in the log.
-  const parked: EventFilter = isSubscription
-    ? { subscriptionId: text, outcome: 'parked' }
-    : { customerIdPrefix: text, outcome: 'parked' };
-  const { events } = await findEvents(context, parked).page({ limit: MAX_EVENTS });
-  const { customerIds } = await findCustomers(context, text);
-  const ids = new Set([...customerIds, ...events.flatMap(({ customerId }) => customerId ?? [])]);
+  if (!/^(sub|cus)_/.test(text)) return [];
+  const { customerIds, teams } = await findCustomers(context, text);
+  const linked = new Set(teams.map(({ customerId }) => customerId));
   const customers = await Promise.all(
-    [...ids].slice(0, MAX_CUSTOMERS).map(async (customerId) => {
-      const { teams } = await findCustomers(context, customerId);
-      if (teams.length > 0) return [];
-      const newest = await findEvents(context, { customerId }).page({ limit: MAX_EVENTS });
-      return newest.events.length > 0 ? [{ customerId, events: newest.events }] : [];
+    customerIds.map(async (customerId) => {
+      if (linked.has(customerId)) return [];
+      const { events } = await findEvents(context, { customerId }).page({ limit: MAX_EVENTS });
+      return events.length === 0 ? [] : [{ customerId, events }];
     }),
   );
   return customers.flat();
@@ -65,12 +56,9 @@ export async function urlFound(context: OperateContext, entered: string): Promis
   return isOnlyInLog ? eventsOf('subscription', text) : urlWith('/teams', { search: text });
 }
 
-/** The only event whose id begins like this; otherwise the list of events, which continues a long search. */
+/** The only event with this id; otherwise the list of events, which continues a long search. */
 async function eventFound(context: OperateContext, eventId: string): Promise<string> {
-  const found = findEvents(context, { eventIdPrefix: eventId });
-  const { events, searchedTo } = await found.page({ limit: 2 });
-  const [event, ...others] = events;
-  const isWhole = event?.eventId === eventId || searchedTo === null;
-  const isOnly = event !== undefined && others.length === 0 && isWhole;
+  const [event, ...others] = (await findEvents(context, { eventId }).page({ limit: 2 })).events;
+  const isOnly = event !== undefined && others.length === 0;
   return isOnly ? eventUrl(event.position) : urlWith('/events', { search: eventId });
 }

@@ -4,15 +4,12 @@ export { decide } from './decide.ts';
 export { EventLog, type EventLogOptions } from './event-log.ts';
 export type { Queued } from './event-queues.ts';
 export {
-  type EventFilter,
+  EVENT_ROW,
   type EventRow,
-  MAX_COUNTED_PARKED,
   type Page,
   type PositionRange,
   readEvents,
   readEventsAt,
-  readParkedPositions,
-  readPositionRange,
   readPositionSince,
   type SortOrder,
 } from './event-rows.ts';

@@ -131,8 +131,6 @@ async function readRows(
   return await query<Row>({ name, text: listOf(codes, OPEN_AFTER_KEY), values: [after, limit] });
 }
 
-const ALL = { order: 'newest first', limit: Number.MAX_SAFE_INTEGER } as const;
-
 /** Reads what the rows do not have themselves, each kind at once. */
 async function withEvidence(
   { database: { query }, linkByMetadata, keyMode }: IssueContext,
@@ -144,7 +142,7 @@ async function withEvidence(
   ];
   const [teams, events, states] = await Promise.all([
     readNamedTeamsOf(query, customersOf(rows)),
-    positions.length === 0 ? [] : readEventsAt(query, {}, positions, ALL),
+    positions.length === 0 ? [] : readEventsAt(query, positions),
     // Their state says what is known of these.
     readStates(query, customersOf(rows.filter(({ evidence }) => evidence === null))),
   ]);

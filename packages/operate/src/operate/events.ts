@@ -1,17 +1,22 @@
-// The event log for operators: it adds the context's database and clock to event-log/search.ts.
-// The console's pages of events call it, and `instep events`.
+// The event log for operators. The console's pages of events call it, and `instep events`.
 
-import { type EventFilter, type EventRow, parseLogged, type SortOrder } from 'instep-engine/log';
+import { type EventRow, parseLogged, type SortOrder } from 'instep-engine/log';
 import { pseudonymsWith, redactBody } from 'instep-engine/repair';
 import type { EventSubscription } from 'instep-engine/rule';
-import * as log from '../event-log/search.ts';
-import { type PageOfEvents, readPageOfEvents } from '../event-log/search.ts';
+import {
+  type EventFilter,
+  type PageOfEvents,
+  readEventAt,
+  readEventsWithId,
+  readPageOfEvents,
+  searchLog,
+} from '../event-log/search.ts';
 import type { PageStart } from '../runtime/pages.ts';
 import type { OperateContext, Search } from './context.ts';
 
 /**
  * The events that match a filter. A page has the newest event first, and starts at a position. Where no index helps, it
- * takes several calls: it continues at `next`. All rows are in the given order, without those that arrive meanwhile.
+ * takes several calls: it continues at `next`. All rows are in the given order.
  *
  * @example
  * ```ts
@@ -29,7 +34,7 @@ export function findEvents(
   return {
     page: ({ start = null, limit = 50 } = {}) =>
       readPageOfEvents(query, { filter, start, limit, clockMs }),
-    all: () => log.searchLog(query, filter, order),
+    all: () => searchLog(query, filter, order),
   };
 }
 
@@ -45,9 +50,8 @@ export async function eventsNamed(
   { database: { query } }: OperateContext,
   text: string,
 ): Promise<EventRow[]> {
-  if (!/^\d+$/.test(text)) return await log.readEventsWithId(query, text);
-  const position = Number(text);
-  const event = Number.isSafeInteger(position) ? await log.readEventAt(query, position) : null;
+  if (!/^\d+$/.test(text)) return await readEventsWithId(query, text);
+  const event = await readEventAt(query, Number(text));
   return event === null ? [] : [event];
 }
 
