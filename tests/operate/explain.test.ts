@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { createLogger } from 'instep';
-import { explainEvent, readTimeline } from 'instep/operate';
+import { explainEvent, explainTeam } from 'instep/operate';
 import { expect, test } from 'vitest';
 import { createContext } from '../support/internals/operations.ts';
 import { searchLog } from '../support/internals/repair.ts';
@@ -59,8 +59,8 @@ test('explains every event, with what it changed of the plan', async () => {
       expect(turn).toBe(events.length);
 
       // Each event once, and with it what it changed in the row.
-      const timeline = await readTimeline(context, { teamId, limit: 20 });
-      const items = (timeline?.items ?? []).toReversed();
+      const explained = await explainTeam(context, teamId, { limit: 20 });
+      const items = (explained?.timeline.items ?? []).toReversed();
       expect(items.map(({ kind }) => kind)).toEqual(events.map(() => 'event'));
       for (const [index, item] of items.entries()) {
         if (item.kind !== 'event') throw new RangeError(item.kind);

@@ -4,11 +4,12 @@ import {
   type ApplicationId,
   eventsNamed,
   explainEvent,
+  explainTeam,
   type Operator,
   openContext,
   perform,
   readTeam,
-  readTimeline,
+  type Timeline,
   type TimelineItem,
 } from 'instep/operate';
 import { afterAll, expect, test } from 'vitest';
@@ -71,7 +72,8 @@ async function arrange() {
 async function readAll(teamId: ApplicationId, limit: number) {
   const items: TimelineItem[] = [];
   for (let before: string | null = null, pages = 0; pages < 500; pages += 1) {
-    const page = await readTimeline(context, { teamId, before, limit });
+    const page: Timeline | undefined = (await explainTeam(context, teamId, { before, limit }))
+      ?.timeline;
     items.push(...(page?.items ?? []));
     before = page?.next ?? null;
     if (before === null) return items;
@@ -222,6 +224,6 @@ test('any other text than a page starts at the newest item', async () => {
   const { teamId, deliver } = await arrange();
   await deliver('active');
   for (const before of ['', 'x', '1-2', `${'9'.repeat(40)}-1-1-1`, '-1-1-1-1']) {
-    expect((await readTimeline(context, { teamId, before }))?.items).toHaveLength(1);
+    expect((await explainTeam(context, teamId, { before }))?.timeline.items).toHaveLength(1);
   }
 });

@@ -128,12 +128,11 @@ export { type Person, readPeople } from './operate/people.ts';
 export * from './operate/repair-all.ts';
 export { type NamedToken, ROLES, type Role } from './operate/roles.ts';
 export { readPlanNames, readProductNames } from './operate/set-plan.ts';
-export {
-  type PlanStep,
-  readTimeline,
-  type Timeline,
-  type TimelineItem,
-  type TimelineRequest,
+export type {
+  PlanStep,
+  Timeline,
+  TimelineItem,
+  TimelineRequest,
 } from './operate/timeline.ts';
 export { type CsvValue, csvLine } from './runtime/csv.ts';
 export type { PageEnds, PageStart } from './runtime/pages.ts';

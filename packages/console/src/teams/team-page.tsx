@@ -7,7 +7,6 @@ import {
   type RecordedAction,
   readPeople,
   readPlanNames,
-  readTimeline,
   type TeamSubscription,
 } from 'instep-operate';
 import { ActionSummary, actionsOf } from '../actions/action-summary.tsx';
@@ -38,11 +37,10 @@ export function teamPage(options: OperateContext): Hono<ConsoleEnv> {
     // Names and addresses are personal data.
     const peopleOf: ReadPeople = (ids) => readPeople(options, canAct(who) ? ids : []);
     const teamId = queryText(req.param('id'));
-    const explained = (await explainTeam(options, teamId, { limit: PAGE_ITEMS })) ?? noTeam();
-    const { team, issues } = explained;
     const before = req.query('before') ?? null;
-    const older = before && (await readTimeline(options, { teamId, before, limit: PAGE_ITEMS }));
-    const timeline = older || explained.timeline;
+    const request = { before, limit: PAGE_ITEMS };
+    const explained = (await explainTeam(options, teamId, request)) ?? noTeam();
+    const { team, issues, timeline } = explained;
     const acted = await actionsOf(options, req.query('done'));
     const isUnknown = issues.some(({ code }) => code === 'unknown-customer');
     const isLinkable = team.customerId === null || isUnknown;

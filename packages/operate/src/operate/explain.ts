@@ -48,7 +48,7 @@ export type ExplainedTeam = {
   readonly subscriptions: readonly TeamSubscription[];
   /** The known names of their products, by id. */
   readonly productNames: StoredStates['names'];
-  /** The newest part of what happened to it. */
+  /** What happened to it: the newest part, or the one that was asked for. */
   readonly timeline: Timeline;
   /** What is wrong with it or with its customer, the most severe first. */
   readonly issues: readonly OpenIssue[];
@@ -91,9 +91,6 @@ export type Since = {
   readonly isExact: boolean;
 };
 
-/** How much of the timeline to read. */
-export type ExplainTeamRequest = Pick<TimelineRequest, 'limit'>;
-
 /**
  * Explains why a team has its plan or none; `null` when there is no such team.
  *
@@ -106,7 +103,7 @@ export type ExplainTeamRequest = Pick<TimelineRequest, 'limit'>;
 export async function explainTeam(
   context: OperateContext,
   teamId: ApplicationId,
-  request: ExplainTeamRequest = {},
+  request: TimelineRequest = {},
 ): Promise<ExplainedTeam | null> {
   const { planSelection } = context;
   const { query } = context.database;

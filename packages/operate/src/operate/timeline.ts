@@ -1,5 +1,5 @@
 // All that happened to a team, page by page: one select over the log, the outbox and the audit. Only the outbox says what
-// changed the plan. `readTimeline` is for the older pages of the console; explain.ts reads the newest one.
+// changed the plan. explain.ts calls it.
 
 import { type EventRow, parseLogged, readEvents } from 'instep-engine/log';
 import {
@@ -12,8 +12,7 @@ import {
 import { readPrunedBefore } from 'instep-engine/repair';
 import type { EventSubscription, PlanInRow, PlanSelection } from 'instep-engine/rule';
 import { explainLog, type Reason } from '../event-log/reasons.ts';
-import { type NamedTeam, readNamedTeam } from '../teams/named-teams.ts';
-import type { OperateContext } from './context.ts';
+import type { NamedTeam } from '../teams/named-teams.ts';
 import { type RecordedAction, readActionsWithIds } from './find-actions.ts';
 
 /** A team's plan before and after something; `null` where it is not known. */
@@ -46,34 +45,13 @@ export type Timeline = {
   readonly prunedBeforeMs: number | null;
 };
 
+/** Which part of a team's timeline to read. */
 export type TimelineRequest = {
-  readonly teamId: ApplicationId;
   /** The `next` of a page; `null`: the newest items. */
   readonly before?: string | null;
   /** 50 by default. */
   readonly limit?: number;
 };
-
-/**
- * All that happened to a team, the newest first: the events of its customer, each with its reasons; the changes of its
- * plan, also those by events of an earlier customer and by the application; and what operators did. What one item
- * changed is part of the item. `null` when there is no such team.
- *
- * @example
- * ```ts
- * const timeline = await readTimeline(context, { teamId: 7 });
- * for (const { kind, atMs, plans } of timeline?.items ?? []) {
- *   console.log(kind, new Date(atMs), plans?.before?.planName, plans?.after?.planName);
- * }
- * ```
- */
-export async function readTimeline(
-  { database: { query }, planSelection }: OperateContext,
-  { teamId, ...request }: TimelineRequest,
-): Promise<Timeline | null> {
-  const team = await readNamedTeam(query, teamId);
-  return team && (await readTimelineOf(query, team, { planSelection, ...request }));
-}
 
 /**
  * A change belongs to the action that made it, or else to the event. Several events can have the same id and second, as
@@ -150,7 +128,11 @@ type Row = {
   readonly atMicroseconds: number;
 };
 
-/** A page of a team's timeline. */
+/**
+ * A page of all that happened to a team, the newest first: the events of its customer, each with its reasons; the changes of
+ * its plan, also those by events of an earlier customer and by the application; and what operators did. What one item changed
+ * is part of the item.
+ */
 export async function readTimelineOf(
   query: Query,
   team: NamedTeam,
@@ -158,7 +140,7 @@ export async function readTimelineOf(
     planSelection,
     before = null,
     limit = 50,
-  }: Omit<TimelineRequest, 'teamId'> & { readonly planSelection: PlanSelection },
+  }: TimelineRequest & { readonly planSelection: PlanSelection },
 ): Promise<Timeline> {
   const rows = await query<Row>({
     name: 'read_timeline',
