@@ -94,19 +94,7 @@ export type {
   Outcome,
   RebuildCounts,
 } from './operate/audit.ts';
-export type {
-  Check,
-  ConsoleHandler,
-  ConsoleLogin,
-  ConsoleUser,
-  OperateContext,
-  Operated,
-  Operator,
-  OperatorAccess,
-  PageRequest,
-  Search,
-  TokenVerdict,
-} from './operate/context.ts';
+export type * from './operate/context.ts';
 export { countEvents, type EventCountsRequest, type Slot } from './operate/event-counts.ts';
 export { eventsNamed, findEvents, redactedBody, subscriptionOf } from './operate/events.ts';
 export * from './operate/explain.ts';
