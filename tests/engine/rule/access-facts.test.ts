@@ -82,17 +82,33 @@ test('a customer without a subscription has no access facts', () => {
   expect(accessFacts(stateOf(), BEST)).toBeNull();
 });
 
-test('a status that is new at Stripe keeps what the last known one gave', () => {
-  const known = (status: string) => [
+describe('best', () => {
+  const selected = (...reports: readonly Report[]) =>
+    accessFacts(stateOf(...reports), BEST)?.latest.plan.providerSubscriptionId;
+  const due = { subscriptionId: 'sub_due', status: 'past_due', createdSeconds: 11 };
+  const oneAfter = (status: string, next: string) => [
     { status, createdSeconds: 10 },
-    { status: 'of_tomorrow', createdSeconds: 11 },
+    { status: next, createdSeconds: 12 },
   ];
-  const factsAfter = (status: string) => accessFacts(stateOf(...known(status)), BEST);
-  expect(factsAfter('active')).toMatchObject({ grantsPlan: true, sinceSeconds: 11 });
-  expect(factsAfter('canceled')).toMatchObject({ grantsPlan: false });
-  const ended = { subscriptionId: 'sub_2', status: 'canceled', createdSeconds: 12 };
-  const facts = accessFacts(stateOf(...known('active'), ended), BEST);
-  expect(facts?.latest.status).toBe('of_tomorrow');
+
+  test('a status that is new at Stripe keeps what the last known one gave', () => {
+    const facts = accessFacts(stateOf(...oneAfter('active', 'of_tomorrow')), BEST);
+    expect(facts).toMatchObject({ grantsPlan: true, sinceSeconds: 12 });
+    const ended = accessFacts(stateOf(...oneAfter('canceled', 'of_tomorrow')), BEST);
+    expect(ended).toMatchObject({ grantsPlan: false });
+    expect(selected(...oneAfter('active', 'of_tomorrow'), due)).toBe('sub_1');
+    expect(selected(...oneAfter('canceled', 'of_tomorrow'), due)).toBe('sub_due');
+    expect(selected({ status: 'of_tomorrow', createdSeconds: 12 }, due)).toBe('sub_due');
+  });
+
+  test('a status without access ends it, whatever came before', () => {
+    expect(selected(...oneAfter('active', 'incomplete'), due)).toBe('sub_due');
+  });
+
+  test('of two payments that are due, the one that has been due for the shortest time counts', () => {
+    expect(selected(...oneAfter('past_due', 'past_due'), due)).toBe('sub_due');
+    expect(selected(due, ...oneAfter('past_due', 'past_due'))).toBe('sub_due');
+  });
 });
 
 describe.each([
@@ -143,6 +159,10 @@ function compareLists(a: readonly unknown[], b: readonly unknown[]): number {
   const index = a.findIndex((one, at) => one !== b[at]);
   return index === -1 ? 0 : (a[index] as number) < (b[index] as number) ? -1 : 1;
 }
+
+test('the event of an end can arrive a day later', () => {
+  expect(END_MARGIN_SECONDS).toBe(86_400);
+});
 
 test('every text of the rules is known, and each is another one', () => {
   const texts = (['newest', 'best'] as const).flatMap((planSelection) =>

@@ -1,4 +1,10 @@
-import { effectOf, GRANTING_STATUSES, rankOf, STATUSES } from 'instep-engine/rule';
+import {
+  effectOf,
+  GRANTING_STATUSES,
+  rankOf,
+  STATUSES,
+  statusesWithAccess,
+} from 'instep-engine/rule';
 import { expect, test } from 'vitest';
 
 test.each(['Active', ' active', 'of_tomorrow', 'toString', '', null])(
@@ -15,4 +21,12 @@ test('active is better than trialing, and every other status is equally bad', ()
   expect(rankOf('trialing')).toBeGreaterThan(0);
   const others = Object.keys(STATUSES).filter((status) => !GRANTING_STATUSES.includes(status));
   expect(others.map(rankOf)).toEqual(others.map(() => 0));
+});
+
+test('every status gives access to one extent', () => {
+  expect(statusesWithAccess('yes')).toEqual(['trialing', 'active']);
+  expect(statusesWithAccess('in grace')).toEqual(['past_due']);
+  expect(statusesWithAccess('if kept')).toEqual(['paused']);
+  const none = ['incomplete', 'incomplete_expired', 'unpaid', 'canceled'];
+  expect(statusesWithAccess('no')).toEqual(none);
 });

@@ -46,15 +46,12 @@ export function accessFacts(
   { subscriptions }: CustomerState,
   { planSelection, keepsPaused }: AccessRules,
 ): AccessFacts | null {
-  let selected: SubscriptionState | null = null;
-  for (const one of subscriptions.values()) {
-    const byAccess = (other: SubscriptionState) =>
-      planSelection === 'best' ? compareAccess(one, other, keepsPaused) : 0;
-    const isLater = (other: SubscriptionState) =>
-      byAccess(other) || compareDeciding(one, other, planSelection);
-    if (selected === null || isLater(selected) > 0) selected = one;
-  }
-  if (selected === null) return null;
+  const byAccess = (one: SubscriptionState, other: SubscriptionState) =>
+    planSelection === 'best' ? compareAccess(one, other, keepsPaused) : 0;
+  const [selected] = [...subscriptions.values()].sort(
+    (one, other) => byAccess(other, one) || compareDeciding(other, one, planSelection),
+  );
+  if (selected === undefined) return null;
   const { latest, deciding } = selected;
   return {
     latest: latest.reported,

@@ -66,20 +66,20 @@ function withoutNulls(members: JsonObject): JsonObject {
 
 /** @throws StateNewer, StateUnreadable */
 export function readState(text: string): CustomerState {
-  const stored = asObject(JSON.parse(text));
-  const version = stored?.version;
+  const stored = asObject(JSON.parse(text)) ?? {};
+  const { version } = stored;
   if (typeof version !== 'number') throw new StateUnreadable('its version');
   if (version > VERSION) throw new StateNewer(version);
-  if (!isList(stored?.subscriptions)) throw new StateUnreadable('its subscriptions');
+  if (!isList(stored.subscriptions)) throw new StateUnreadable('its subscriptions');
   const subscriptions = new Map(stored.subscriptions.map(readSubscription));
   return { subscriptions, hasDropped: stored.hasDropped === true };
 }
 
 function readSubscription(json: Json): readonly [string | null, SubscriptionState] {
-  const stored = asObject(json);
-  const latest = readReported(stored?.latest);
-  const sinceSeconds = seconds(stored?.since);
-  if (stored === null || latest === null || sinceSeconds === null) {
+  const stored = asObject(json) ?? {};
+  const latest = readReported(stored.latest);
+  const sinceSeconds = seconds(stored.since);
+  if (latest === null || sinceSeconds === null) {
     throw new StateUnreadable('the latest event of a subscription');
   }
   const reported = stored.deciding === 'latest' ? latest : readReported(stored.deciding);
@@ -93,10 +93,10 @@ function readSubscription(json: Json): readonly [string | null, SubscriptionStat
 }
 
 function readReported(json: Json | undefined): Reported | null {
-  const stored = asObject(json);
-  const createdSeconds = seconds(stored?.created);
-  const status = stored?.subscriptionStatus;
-  if (stored === null || createdSeconds === null || typeof status !== 'string') return null;
+  const stored = asObject(json) ?? {};
+  const createdSeconds = seconds(stored.created);
+  const status = stored.subscriptionStatus;
+  if (createdSeconds === null || typeof status !== 'string') return null;
   return {
     createdSeconds,
     status,
