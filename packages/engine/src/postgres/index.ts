@@ -47,7 +47,7 @@ export {
   type StoredStates,
 } from './statements/customers.ts';
 export { readEncryption } from './statements/encryption.ts';
-export { deleteIssuesAboutPlan, type IssueCause, storeTeamless } from './statements/issues.ts';
+export { type IssueCause, storeTeamless } from './statements/issues.ts';
 export { type LinkRefusal, linkAvailableTeam, linkTeam } from './statements/link-teams.ts';
 export {
   MAX_PLAN_CHANGES,

@@ -26,8 +26,6 @@ async function readWriters(query: Query, table: Table): Promise<ReadonlySet<stri
   return new Set(rows.map(({ writer }) => writer));
 }
 
-type WaitOptions = { readonly signal?: AbortSignal; readonly clockMs?: () => number };
-
 /**
  * Waits until the transactions have ended that write to a table now. The rows up to the newest one that was visible
  * before are then visible too, although a transaction can commit after one with a higher id. False when it takes longer
@@ -36,13 +34,13 @@ type WaitOptions = { readonly signal?: AbortSignal; readonly clockMs?: () => num
 export async function writersHaveEnded(
   query: Query,
   table: Table,
-  { signal, clockMs = () => performance.now() }: WaitOptions = {},
+  signal?: AbortSignal,
 ): Promise<boolean> {
-  const deadlineMs = clockMs() + DEADLINE_MS;
+  const deadlineMs = performance.now() + DEADLINE_MS;
   let open = [...(await readWriters(query, table))];
   while (open.length > 0) {
     await pause(PAUSE_MS, { signal });
-    if (signal?.aborted || clockMs() > deadlineMs) return false;
+    if (signal?.aborted || performance.now() > deadlineMs) return false;
     const current = await readWriters(query, table);
     open = open.filter((writer) => current.has(writer));
   }

@@ -46,7 +46,7 @@ export function createLinkJob(options: LinkOptions, holder: string): Job {
       if (newest === examinedTo) return;
       await withLease(query, lease, async (run) => {
         // A position is taken before it is committed.
-        if (!(await writersHaveEnded(query, 'instep.events', { signal }))) return;
+        if (!(await writersHaveEnded(query, 'instep.events', signal))) return;
         await linkSince(run, newest, options, signal);
         if (!signal.aborted) examinedTo = newest;
       });

@@ -2,7 +2,6 @@
 
 import {
   type ApplicationId,
-  deleteIssuesAboutPlan,
   lockTeam,
   readProductNames as readNames,
   readStates,
@@ -90,7 +89,6 @@ export async function setPlan(
     const kept = planName === null ? plan : shouldBe;
     const isOfApp = planWriterOf(kept, states.of(customerId)) === 'app';
     if (isPaid || !isOfApp) return failed({ code: 'subscription-decides', teamId: id });
-    await deleteIssuesAboutPlan(query, id);
     await writePlan(query, { team, shouldBe, cause: 'operator', operator });
     return done({ code: 'plan-set', teamId: id, planName, former: plan.planName });
   });

@@ -7,7 +7,6 @@ import { type PlanSelection, selectedReport, teamPlan } from '../../rule/plan-se
 import { planWriterOf } from '../../rule/plan-writer.ts';
 import type { Query } from '../database.ts';
 import { readStates } from './customers.ts';
-import { deleteIssuesAboutPlan } from './issues.ts';
 import { storeNamelessProducts } from './products.ts';
 import type { Team } from './teams.ts';
 import { writePlanThatFits } from './write-plan.ts';
@@ -43,7 +42,6 @@ export async function writeCurrentPlan(
   const wasGivenAway = planWriterOf(plan, known.of(formerCustomerId)) === 'app';
   const isReplaced = wasGivenAway ? writer !== 'app' : isForced || writer === 'instep';
   if (!isReplaced) return false;
-  await deleteIssuesAboutPlan(query, id);
   const shouldBe = teamPlan(state, planSelection, known.names) ?? NO_PLAN;
   if (isPlanOf(plan, shouldBe)) return false;
   // A plan without a subscription is what the former customer has left.

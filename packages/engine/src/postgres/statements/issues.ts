@@ -153,15 +153,6 @@ export async function storeTeamless(query: Query, customerId: string): Promise<v
   });
 }
 
-/** Deletes what a comparison found about the plan of a team, whose row is about to change. */
-export async function deleteIssuesAboutPlan(query: Query, teamId: ApplicationId): Promise<void> {
-  await query({
-    name: 'delete_issues_about_plan',
-    text: 'delete from instep.findings where team_id = $1 and plan is not null',
-    values: [String(teamId)],
-  });
-}
-
 /**
  * Deletes the issues that the reconciliation that is ending has not found again. A dry run can't find again that the
  * database refuses a plan.
