@@ -60,21 +60,22 @@ export async function withLease<Result>(
   lease: Lease,
   work: (run: LeasedRun) => Promise<Result>,
 ): Promise<Result | null> {
-  const acquired = await acquire(query, lease);
-  if (acquired === null) return null;
+  const [acquired] = await acquire(query, lease);
+  if (acquired === undefined) return null;
   // A failed renewal is tried again, and a lost lease is noticed when progress is saved.
-  const renew = () => save(query, lease, {}).catch(() => undefined);
+  const renew = () => save(query, lease).catch(() => undefined);
   const renewing = setInterval(renew, (lease.leaseMs ?? LEASE_MS) / RENEWALS).unref();
 
-  async function saveOrStop(saved: Saved, within = query): Promise<void> {
-    if (!(await save(within, lease, saved))) throw new Stopped();
+  async function saveOrStop(progress: object, isDone: boolean, within = query): Promise<void> {
+    const saved = await save(within, lease, progress, isDone);
+    if (saved.length === 0) throw new Stopped();
   }
 
   try {
     return await work({
       progress: acquired.progress,
-      saveProgress: (progress, within) => saveOrStop({ progress }, within),
-      complete: (progress) => saveOrStop({ progress, isDone: true }),
+      saveProgress: (progress, within) => saveOrStop(progress, false, within),
+      complete: (progress) => saveOrStop(progress, true),
     });
   } finally {
     clearInterval(renewing);
@@ -83,11 +84,8 @@ export async function withLease<Result>(
 }
 
 /** Times that the server's clock can't have reached are ignored, because it has been set back since. */
-async function acquire(
-  query: Query,
-  { name, holder, dueAfterMs, leaseMs = LEASE_MS }: Lease,
-): Promise<{ progress: unknown } | null> {
-  const [row] = await query<{ progress: unknown }>({
+const acquire = (query: Query, { name, holder, dueAfterMs, leaseMs = LEASE_MS }: Lease) =>
+  query<{ progress: unknown }>({
     name: 'acquire_lease',
     text: `
       update instep.leased_jobs
@@ -110,19 +108,15 @@ async function acquire(
       returning progress`,
     values: [name, holder, leaseMs, dueAfterMs],
   });
-  return row ?? null;
-}
 
-/** What a run has to save besides its lease. */
-type Saved = { progress?: object; isDone?: boolean };
-
-/** Renews a lease. Returns whether it was still held. */
-async function save(
+/** Renews a lease. Returns no row if it is no longer held. */
+const save = (
   query: Query,
   { name, holder, leaseMs = LEASE_MS }: Lease,
-  { progress, isDone = false }: Saved,
-): Promise<boolean> {
-  const rows = await query({
+  progress?: object,
+  isDone = false,
+) =>
+  query({
     name: 'save_progress',
     text: `
       update instep.leased_jobs
@@ -134,12 +128,10 @@ async function save(
       returning name`,
     values: [name, holder, progress && JSON.stringify(progress), leaseMs, isDone],
   });
-  return rows.length > 0;
-}
 
 /** Releases the lease, whether the job is complete or not. */
-async function release(query: Query, { name, holder }: Lease): Promise<void> {
-  await query({
+const release = (query: Query, { name, holder }: Lease) =>
+  query({
     name: 'release_lease',
     text: `
       update instep.leased_jobs
@@ -149,7 +141,6 @@ async function release(query: Query, { name, holder }: Lease): Promise<void> {
          and holder = $2`,
     values: [name, holder],
   });
-}
 
 type LeasedJobState = {
   readonly isHeld: boolean;
@@ -173,10 +164,11 @@ export async function readLeasedJob(query: Query, name: string): Promise<LeasedJ
   return row ?? null;
 }
 
-const progressShape = v.object({ after: v.nullable(v.union([v.number(), v.string()])) });
-
 /** The id of a team or another key. */
-type Key = number | string;
+const key = v.union([v.number(), v.string()]);
+type Key = v.InferOutput<typeof key>;
+
+const progressShape = v.fallback(v.object({ after: v.nullable(key) }), { after: null });
 
 /** A run examines rows for this long. */
 const BUDGET_MS = 100;
@@ -198,8 +190,7 @@ export async function sweep<Found>(
   { limit = Number.POSITIVE_INFINITY, clockMs = () => performance.now() }: SweepOptions = {},
 ): Promise<Found[]> {
   const startedAtMs = clockMs();
-  const saved = v.safeParse(progressShape, run.progress);
-  let after = saved.success ? saved.output.after : null;
+  let { after } = v.parse(progressShape, run.progress);
   const all: Found[] = [];
   do {
     const { found, examinedTo } = await examine(after);

@@ -64,52 +64,39 @@ export async function pruneLog(
   signal: AbortSignal,
 ): Promise<number> {
   let pruned = 0;
-  let afterPosition: number | null = 0;
-  while (afterPosition !== null && !signal.aborted) {
+  let afterPosition = 0;
+  while (!signal.aborted) {
     const startedAtMs = performance.now();
-    const { count, lastPosition }: Pruned = await pruneEvents(query, { afterPosition, cutoffMs });
+    const { count, lastPosition } = await pruneEvents(query, { afterPosition, cutoffMs });
     pruned += count;
+    if (lastPosition === null) break;
     afterPosition = lastPosition;
-    if (afterPosition !== null) await throttle({ startedAtMs, share: SHARE }, signal);
+    await throttle({ startedAtMs, share: SHARE }, signal);
   }
   return pruned;
 }
 
-type PruneStep = {
-  /** Examines the first events after this position. */
-  afterPosition: number;
-  /** Events received at this time or later stay, in milliseconds since 1970. */
-  cutoffMs: number;
-};
-
-type Pruned = {
-  count: number;
-  /** The last position that was examined; `null` when all events before the cutoff were. */
-  lastPosition: number | null;
-};
-
 /** The number of events that one statement examines, within a few milliseconds. */
 const BATCH = 500;
-
-type LoggedEvent = {
-  readonly position: number;
-  readonly customerId: string | null;
-  readonly subscriptionId: string | null;
-  readonly isBefore: boolean;
-};
 
 /**
  * Deletes, among some events of the log, those that were received before the cutoff and are no longer needed
  * (docs/decisions/0012): unreadable events, and events that are older than the deciding one of their subscription, unless
  * they are of the last tie group before that, in which the status of a later one can have begun. It waits for no lock, so
- * that arriving events never wait for it.
+ * that arriving events never wait for it. `lastPosition`: the last that was examined; `null`: none before the cutoff are left.
  */
 export async function pruneEvents(
   query: Query,
-  { afterPosition, cutoffMs }: PruneStep,
-): Promise<Pruned> {
+  { afterPosition, cutoffMs }: { afterPosition: number; cutoffMs: number },
+): Promise<{ count: number; lastPosition: number | null }> {
+  type Examined = {
+    readonly position: number;
+    readonly customerId: string | null;
+    readonly subscriptionId: string | null;
+    readonly isBefore: boolean;
+  };
   const cutoff = new Date(cutoffMs);
-  const examined = await query<LoggedEvent>({
+  const examined = await query<Examined>({
     name: 'read_events_to_prune',
     text: `
       select position,
