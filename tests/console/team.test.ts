@@ -142,6 +142,7 @@ describe('the comparison with Stripe', () => {
     const { html, results } = await press(teamId, 'compare');
     expect(results).toEqual(['unknown-customer']);
     expect(html).toContain('href="#link"');
+    account.customers.set({ id: 'cus_other' });
     expect((await link(teamId, 'cus_other')).text).toContain('Linked to cus_other.');
     expect((await get()).html).not.toContain('data-issue');
   });

@@ -33,6 +33,7 @@ beforeEach(async () => {
   await query(`truncate teams, instep.events, instep.customers, instep.findings,
                         instep.operator_actions`);
   for (const { id } of account.subscriptions.newestFirst()) account.subscriptions.delete(id);
+  for (const id of ['cus_1', 'cus_2']) account.customers.set({ id });
 });
 
 const secondsAgo = (seconds: number) => Math.floor(Date.now() / 1_000) - seconds;
@@ -96,6 +97,16 @@ test('replaces a customer only if asked to', async () => {
   const replaced = await link(teamId, 'cus_2', 'cus_1');
   expect(replaced?.result).toMatchObject({ code: 'linked', former: 'cus_1' });
   expect(await readTeam(context, teamId)).toMatchObject({ customerId: 'cus_2' });
+});
+
+test('does not link a customer that Stripe does not know, unless Stripe does not answer', async () => {
+  const teamId = await newTeam('Acme');
+  const unknown = await link(teamId, 'cus_typo');
+  expect(unknown).toMatchObject({ isDone: false, result: { code: 'unknown-customer' } });
+  expect(await readTeam(context, teamId)).toMatchObject({ customerId: null });
+  account.fault = () => ({ status: 500 });
+  expect((await link(teamId, 'cus_typo'))?.result.code).toBe('linked');
+  account.fault = undefined;
 });
 
 test.each(['cus_2', null])('unlinks no customer but the expected one: %s', async (expected) => {

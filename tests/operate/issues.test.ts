@@ -171,6 +171,7 @@ describe('a customer with a live subscription whose team is taken away', () => {
 
   test('is an issue also if the team gets another customer', async () => {
     const teamId = await arrange('trialing');
+    account.customers.set({ id: 'cus_2' });
     const subject = { kind: 'team', id: teamId } as const;
     const linking = { action: 'link', subject, linkTo: 'cus_2', expectedCustomerId: customer.id };
     await perform(context, operator, [{ ...linking, action: 'link' }]);

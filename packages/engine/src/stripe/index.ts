@@ -10,7 +10,7 @@ export {
   TYPES_QUERY,
 } from './api.ts';
 export { createGet, type Get, lastShownSecond, type StripeApiOptions } from './api-call.ts';
-export { StripeApiFailed } from './api-failure.ts';
+export { StripeApiFailed, unlessRefused } from './api-failure.ts';
 export { type EventOrigin, keyKindOf, type Mode, mismatchOf, originOfBody } from './key-kind.ts';
 export {
   BodyNotJson,

@@ -1,6 +1,7 @@
 // What can be done about single teams, customers and events: `perform`.
 
-import { DatabaseRefused, linkTeam, storeTeamless } from 'instep-engine/postgres';
+import { DatabaseRefused, linkTeam, readStates, storeTeamless } from 'instep-engine/postgres';
+import { unlessRefused } from 'instep-engine/stripe';
 import { replayEvent } from '../event-log/replay.ts';
 import { readEventAt } from '../event-log/search.ts';
 import { type NamedTeam, readNamedTeam, readNamedTeamsOf } from '../teams/named-teams.ts';
@@ -155,7 +156,9 @@ async function link(
   acting: Acting,
 ): Promise<Outcome> {
   const customerId = kind === 'team' ? linkTo : id;
-  if (!customerId.startsWith('cus_')) return failed({ code: 'unknown-customer', customerId });
+  if (!customerId.startsWith('cus_') || (await isUnknown(customerId, acting))) {
+    return failed({ code: 'unknown-customer', customerId });
+  }
   const found = kind === 'team' ? await teamWithId(id, acting) : await teamNamed(acting, linkTo);
   if ('code' in found) return failed(found);
   const { id: teamId, customerId: former } = found;
@@ -163,6 +166,26 @@ async function link(
   const outcome = await changeCustomer(linked, expectedCustomerId, acting);
   if (outcome.isDone) await acting.settle(customerId);
   return outcome;
+}
+
+/** A person waits for the answer. */
+const ASK_DEADLINE_MS = 3_000;
+
+/** Whether Stripe knows no such customer. Without its answer the customer is linked, and the next comparison tells. */
+async function isUnknown(
+  customerId: string,
+  { api, database: { query }, logger }: Acting,
+): Promise<boolean> {
+  const { subscriptions } = (await readStates(query, [customerId])).of(customerId);
+  if (subscriptions.size > 0) return false;
+  const signal = AbortSignal.timeout(ASK_DEADLINE_MS);
+  const listed = await unlessRefused(
+    api.listSubscriptions({ customerId, cursor: null }, signal),
+  ).catch((err: unknown) => {
+    logger.warn({ customerId, err }, 'linked without asking Stripe whether it knows the customer');
+    return undefined;
+  });
+  return listed === null;
 }
 
 async function unlink(
