@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { openConsole } from '../support/browser/console-pages.ts';
 import { fieldsOf } from '../support/browser/forms.ts';
 import { addTeam } from '../support/internals/rows.ts';
+import { connect } from '../support/postgres/test-database.ts';
 import { type eventBody, receivedEvent, waitingEvent } from '../support/stripe/events.ts';
 import { openAccount } from '../support/stripe/reconciled-account.ts';
 
@@ -38,7 +39,7 @@ async function arrange() {
 }
 
 /** A customer as Stripe's API returns it. */
-const customerOf = (id: string, name: string) => ({ id, name, email: 'ada@example.com' });
+const customerOf = (id: string, name: string, email = 'ada@example.com') => ({ id, name, email });
 
 const newTeam = () => addTeam(database.query, { name: 'New', customerId: null });
 
@@ -62,6 +63,24 @@ describe('a team without a customer', () => {
     expect(text).toMatch(/Owner of cus_z_waits.* for Pro .*Owner of cus_a_waits/);
     expect(html).toContain(`name="link team:${teamId}" value="cus_z_waits"`);
     expect((await link(teamId, 'cus_z_waits')).html).toContain('data-status="has plan"');
+  });
+
+  test('is offered the customer with the address of one of its people before others', async () => {
+    const own = await openAccount();
+    const { DATABASE_URL = '', STRIPE_API_BASE } = own.environment;
+    await own.database.query(`
+      create table team_members (id serial, user_id integer, team_id integer, role text);
+      insert into users (id, name, email, password_hash) values (1, 'Ada', 'Ada@example.com', '');
+      insert into teams (id, name) values (7, 'Engines'), (8, 'Looms');
+      insert into team_members (user_id, team_id) values (1, 7)`);
+    own.customers.set(customerOf('cus_a', 'Bob', 'bob@example.com'));
+    own.customers.set(customerOf('cus_z', 'Owner'));
+    await own.ingest([waitingEvent('cus_a'), waitingEvent('cus_z')]);
+    const consoleOf = await openConsole(connect(new URL(DATABASE_URL)), {
+      apiBase: STRIPE_API_BASE ?? '',
+    });
+    expect((await consoleOf.get('/teams/7')).text).toMatch(/Owner.*Bob/);
+    expect((await consoleOf.get('/teams/8')).text).toMatch(/Bob.*Owner/);
   });
 
   test('keeps a customer that could not be linked, with the error', async () => {

@@ -112,7 +112,7 @@ export {
   type HealthReport,
   type Verdict,
 } from './operate/health.ts';
-export { type Person, readPeople } from './operate/people.ts';
+export { type Person, readAddressesOfTeam, readPeople } from './operate/people.ts';
 export * from './operate/repair-all.ts';
 export { type NamedToken, ROLES, type Role } from './operate/roles.ts';
 export { readPlanNames, readProductNames } from './operate/set-plan.ts';

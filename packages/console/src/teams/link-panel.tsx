@@ -6,6 +6,7 @@ import {
   type OperateContext,
   type Person,
   type RecordedAction,
+  readAddressesOfTeam,
   readProductNames,
 } from 'instep-operate';
 import { LinkForm, ROW_FIELDS, SingleForm } from '../actions/action-form.tsx';
@@ -19,7 +20,10 @@ import { teamUrl } from '../links.tsx';
 import { urlWith } from '../query-parameters.ts';
 import { canAct } from '../request-context.ts';
 
-/** Customers that have no team: those whose metadata names this one first, then the most severe. */
+/**
+ * Customers that have no team: those whose metadata names this one first, then those with the address of one of its people,
+ * then the most severe.
+ */
 export type WaitingCustomers = {
   readonly issues: readonly OpenIssue[];
   /** Of their products. */
@@ -29,6 +33,9 @@ export type WaitingCustomers = {
 };
 
 const MAX_OFFERED = 10;
+
+/** Stripe is asked whom each of these stands for. */
+const MAX_ASKED = 20;
 
 /** Finds whom customers stand for. */
 export type ReadPeople = (customerIds: readonly string[]) => Promise<WaitingCustomers['people']>;
@@ -40,18 +47,21 @@ export async function readWaitingCustomers(
   readPeople: ReadPeople,
 ): Promise<WaitingCustomers> {
   const codes = ['parked-events', 'customer-without-team'] as const;
-  const found = codes.map((code) => findIssues(context, code).first(MAX_OFFERED));
+  const found = codes.map((code) => findIssues(context, code).first(MAX_ASKED));
   const issues = (await Promise.all(found)).flatMap((first) => first.issues);
   const namesIt = (issue: OpenIssue) =>
     'suggestedTeam' in issue.evidence && issue.evidence.suggestedTeam?.id === id;
-  const waiting = issues
+  const asked = issues
     .filter(({ team }) => team === null)
     .toSorted((a, b) => Number(namesIt(b)) - Number(namesIt(a)))
-    .slice(0, MAX_OFFERED);
-  const [names, people] = await Promise.all([
-    readProductNames(context, productsOf(waiting)),
-    readPeople(waiting.flatMap(({ customerId }) => customerId ?? [])),
-  ]);
+    .slice(0, MAX_ASKED);
+  const people = await readPeople(asked.flatMap(({ customerId }) => customerId ?? []));
+  const addressOf = ({ customerId }: OpenIssue) => people.get(customerId ?? '')?.email ?? '';
+  const ofTeam = await readAddressesOfTeam(context, id, asked.map(addressOf).filter(Boolean));
+  const rank = (issue: OpenIssue) =>
+    namesIt(issue) ? 2 : Number(ofTeam.has(addressOf(issue).toLowerCase()));
+  const waiting = asked.toSorted((a, b) => rank(b) - rank(a)).slice(0, MAX_OFFERED);
+  const names = await readProductNames(context, productsOf(waiting));
   return { issues: waiting, names, people };
 }
 
