@@ -55,13 +55,15 @@ export async function readWaitingCustomers(
     .filter(({ team }) => team === null)
     .toSorted((a, b) => Number(namesIt(b)) - Number(namesIt(a)))
     .slice(0, MAX_ASKED);
-  const people = await readPeople(asked.flatMap(({ customerId }) => customerId ?? []));
+  const [names, people] = await Promise.all([
+    readProductNames(context, productsOf(asked)),
+    readPeople(asked.flatMap(({ customerId }) => customerId ?? [])),
+  ]);
   const addressOf = ({ customerId }: OpenIssue) => people.get(customerId ?? '')?.email ?? '';
   const ofTeam = await readAddressesOfTeam(context, id, asked.map(addressOf).filter(Boolean));
   const rank = (issue: OpenIssue) =>
     namesIt(issue) ? 2 : Number(ofTeam.has(addressOf(issue).toLowerCase()));
   const waiting = asked.toSorted((a, b) => rank(b) - rank(a)).slice(0, MAX_OFFERED);
-  const names = await readProductNames(context, productsOf(waiting));
   return { issues: waiting, names, people };
 }
 
