@@ -160,7 +160,7 @@ async function readLastOrigins(query: Query): Promise<EventOrigin[]> {
 
 /**
  * The jobs that keep failing, or that pause after a failure. Left out are those that another process has completed
- * since, and those that nobody has tried again when it was time.
+ * since, and those that were due and have not been tried again.
  */
 export async function readFailedJobs(query: Query): Promise<FailedJob[]> {
   return await query<FailedJob>({

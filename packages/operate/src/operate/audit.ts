@@ -162,7 +162,7 @@ export async function recorded<Result extends ActionResult>(
   return outcome;
 }
 
-/** The same for an action that nobody counts. @throws what ended it, too */
+/** The same for a caller that needs only the result. @throws also the error that an action ended with */
 export async function recordedResult<Result extends ActionResult>(
   ...action: Parameters<typeof recorded<Result>>
 ): Promise<Result> {

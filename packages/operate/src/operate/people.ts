@@ -52,7 +52,7 @@ export async function readPeople(
   return new Map(found.flatMap(([id, customer]) => (customer === null ? [] : [[id, customer]])));
 }
 
-/** Without a table of members, or without users, nobody is known. */
+/** No row without a table of members, or without users. */
 const ADDRESSES_OF_TEAM = ({ teams, users, members }: ApplicationTables) =>
   users === null || members === null
     ? 'select null as email where $1 = any ($2::text[]) limit 0'

@@ -177,7 +177,7 @@ export async function replayLog(
 }
 
 /**
- * Replaces personal data in a customer's logged events with pseudonyms that nobody can resolve. Returns the number of events.
+ * Replaces personal data in a customer's logged events with pseudonyms that can't be resolved. Returns the number of events.
  *
  * @example
  * ```ts
