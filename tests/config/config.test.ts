@@ -44,7 +44,7 @@ test('needs three secrets and has defaults for the rest', () => {
     catchUpIntervalMs: 3_600_000,
     reconcileIntervalMs: 86_400_000,
     maxBodyBytes: 2_097_152,
-    maxQueuedEvents: 10_000,
+    maxQueuedEvents: 1_000,
     requestDeadlineMs: 5_000,
     shutdownDelayMs: 0,
     shutdownDeadlineMs: 10_000,

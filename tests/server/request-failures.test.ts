@@ -16,7 +16,6 @@ test('a bug is a 500 that says nothing of it, and its log line has the stack', a
     user: new UserEndpoint({
       sessions: { read: fail },
       query: fail,
-      maxQueued: 10,
       includePasswordHash: true,
       requestDeadlineMs: 1_000,
     }),

@@ -76,7 +76,7 @@ const DAY_MS = 86_400_000;
 const DEFAULTS: EngineSettings = {
   maxConnections: 10,
   maxBodyBytes: 2 * 1_024 * 1_024,
-  maxQueuedEvents: 10_000,
+  maxQueuedEvents: 1_000,
   requestDeadlineMs: 5_000,
   catchUpIntervalMs: DAY_MS / 24,
   reconcileIntervalMs: DAY_MS,
@@ -175,7 +175,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
               options.onSessionRead,
             ),
             includePasswordHash: profile.includePasswordHash,
-            ...{ query, maxQueued, requestDeadlineMs },
+            ...{ query, requestDeadlineMs },
           }),
     webhook,
     readiness: new ReadinessEndpoint({

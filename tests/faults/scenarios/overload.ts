@@ -33,7 +33,7 @@ export const overload: Scenario = {
       create trigger takes_time
         before update on teams
         for each row execute function take_time()`);
-    const server = await startInstep({ DATABASE_URL: databaseUrl.href });
+    const server = await startInstep({ DATABASE_URL: databaseUrl.href, MAX_QUEUED_EVENTS: '100' });
     const url = () => server.url;
     const refusals = new Set<number | string>();
     const onRefused = (reason: number | string) => refusals.add(reason);

@@ -9,7 +9,6 @@ import { type SessionReader, sessionToken } from './session-token.ts';
 type UserOptions = {
   sessions: Pick<SessionReader, 'read'>;
   query: Query;
-  maxQueued: number;
   includePasswordHash: boolean;
   requestDeadlineMs: number;
 };
@@ -22,6 +21,9 @@ const PRIVATE_HEADERS = headersWith({
 
 const MAX_BATCH = 1_000;
 
+/** One for each connection that the listener accepts. */
+const MAX_QUEUED = 10_000;
+
 /** `GET /api/user` (docs/contract.md): the profile of the signed-in user, or `null`. */
 export class UserEndpoint {
   #options: UserOptions;
@@ -30,12 +32,12 @@ export class UserEndpoint {
 
   constructor(options: UserOptions) {
     this.#options = options;
-    const { query, maxQueued } = options;
+    const { query } = options;
     this.#users = new Batcher({
       name: 'find users',
       run: (userIds) => findUsers(query, userIds),
       maxBatch: MAX_BATCH,
-      maxQueued,
+      maxQueued: MAX_QUEUED,
     });
   }
 

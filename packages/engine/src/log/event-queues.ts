@@ -8,7 +8,6 @@ import { inBatchSpan, QueueFull } from '../runtime/batcher.ts';
 import { BoundedCache } from '../runtime/bounded-cache.ts';
 import { DeadlineExceeded } from '../runtime/deadline.ts';
 import { activeSpan, type Span } from '../runtime/tracing.ts';
-import { QueueLimit } from './queue-limit.ts';
 
 type EventQueuesOptions<Event, Result> = {
   /**
@@ -40,15 +39,11 @@ type Waiting<Event, Result> = {
   readonly reject: (error: unknown) => void;
   /** Whether it timed out alone. */
   isSlow: boolean;
-  /** Its batch that timed out, until it was stored in time alone. */
-  stall: Stall | null;
   pauseMs: number;
 };
 
-/** A batch that timed out: because it is large, once all of its events were stored in time alone; else because of one of them. */
-type Stall = { readonly size: number; readonly tookMs: number; unproven: number };
-
-const MAX_BATCH = 500;
+/** So few that only a slow event, or a database that is slow for all, makes a batch slow. */
+const MAX_BATCH = 100;
 
 /** The share of the deadline that a batch, and the first attempt with an event alone, can take. */
 const FAST_SHARE = 1 / 16;
@@ -70,13 +65,12 @@ const LONGEST_PAUSE_MS = 50;
 /** One that is forgotten costs its next batch the time of a batch. */
 const MAX_SUSPECTS = 10_000;
 
-/** The number of events that wait for a batch, of those that are tried again or alone, and the limit of the former. */
-export type Queued = Readonly<Record<'ready' | 'blocked' | 'limit', number>>;
+/** The number of events that wait for a batch, and of those that are tried again or alone. */
+export type Queued = Readonly<Record<'ready' | 'blocked', number>>;
 
 export class EventQueues<Event, Result> {
   #options: EventQueuesOptions<Event, Result>;
   #fastMs: number;
-  #limit: QueueLimit;
   /** The queue of the batches. */
   #ready: Waiting<Event, Result>[] = [];
   #isBatchRunning = false;
@@ -93,11 +87,10 @@ export class EventQueues<Event, Result> {
   constructor(options: EventQueuesOptions<Event, Result>) {
     this.#options = options;
     this.#fastMs = Math.max(Math.ceil(options.deadlineMs * FAST_SHARE), MIN_TIMEOUT_MS);
-    this.#limit = new QueueLimit(options.maxQueued);
   }
 
   get queued(): Queued {
-    return { ready: this.#ready.length, blocked: this.#blocked.size, limit: this.#limit.count };
+    return { ready: this.#ready.length, blocked: this.#blocked.size };
   }
 
   /**
@@ -118,7 +111,6 @@ export class EventQueues<Event, Result> {
         resolve,
         reject,
         isSlow: false,
-        stall: null,
         pauseMs: PAUSE_MS,
       });
       void this.#runBatches();
@@ -139,9 +131,7 @@ export class EventQueues<Event, Result> {
   /** Decides only now which queue an event is for, because its customer can have become a suspect while it waited. */
   #formBatch(): readonly Waiting<Event, Result>[] {
     const batch: Waiting<Event, Result>[] = [];
-    // Half of its time, so that a large batch is not taken for a slow one.
-    const size = Math.min(MAX_BATCH, this.#limit.batchSizeFor(this.#fastMs / 2));
-    for (const waiting of this.#ready.splice(0, size)) {
+    for (const waiting of this.#ready.splice(0, MAX_BATCH)) {
       if (this.#leftMs(waiting) <= 0) this.#giveUp(waiting);
       else if (waiting.isSlow || this.#suspects.get(waiting.customer)) this.#addSingle(waiting);
       else batch.push(waiting);
@@ -153,10 +143,7 @@ export class EventQueues<Event, Result> {
     const startedAtMs = performance.now();
     try {
       const results = await this.#store('ready', batch, this.#fastMs);
-      const tookMs = performance.now() - startedAtMs;
-      const stored = results.filter((result) => result !== 'locked').length;
-      if (tookMs > this.#fastMs) this.#suspect(batch);
-      else this.#limit.learn(stored, tookMs);
+      if (performance.now() - startedAtMs > this.#fastMs) this.#suspect(batch);
       const settleAll = () => {
         for (const [index, waiting] of batch.entries()) this.#settle(waiting, results[index]);
       };
@@ -164,17 +151,12 @@ export class EventQueues<Event, Result> {
       if (this.#ready.length > 0) setImmediate(settleAll);
       else settleAll();
     } catch (error) {
-      const hasTimedOut = error instanceof DatabaseBusy;
+      const isTriedAlone =
+        canOthersSucceed(error) && (batch.length > 1 || error instanceof DatabaseBusy);
       if (canOthersSucceed(error)) this.#suspect(batch);
-      if (!canOthersSucceed(error) || (batch.length === 1 && !hasTimedOut)) {
-        for (const waiting of batch) this.#reject(waiting, error);
-        return;
-      }
-      const size = batch.length;
-      const stall = { size, tookMs: performance.now() - startedAtMs, unproven: size };
       for (const waiting of batch) {
-        waiting.stall = hasTimedOut ? stall : null;
-        this.#addSingle(waiting);
+        if (isTriedAlone) this.#addSingle(waiting);
+        else this.#reject(waiting, error);
       }
     }
   }
@@ -225,10 +207,8 @@ export class EventQueues<Event, Result> {
         : this.#fastMs;
       const startedAtMs = performance.now();
       const [result] = await this.#store('blocked', [waiting], timeoutMs);
-      const isFast = performance.now() - startedAtMs <= this.#fastMs;
-      if (!isFast) this.#suspect([waiting]);
+      if (performance.now() - startedAtMs > this.#fastMs) this.#suspect([waiting]);
       else if (result !== 'locked') this.#trust(customer);
-      if (isFast) this.#explain(waiting);
       this.#settle(waiting, result);
     } catch (error) {
       if (canOthersSucceed(error)) this.#suspect([waiting]);
@@ -241,15 +221,6 @@ export class EventQueues<Event, Result> {
       if (isSlow) this.#runningSlow -= 1;
       this.#runSingles();
     }
-  }
-
-  /** A slow event explains the stall of its batch. Without one, smaller batches and a shorter queue are needed. */
-  #explain(waiting: Waiting<Event, Result>): void {
-    const { stall } = waiting;
-    if (stall === null) return;
-    waiting.stall = null;
-    stall.unproven -= 1;
-    if (stall.unproven === 0) this.#limit.learn(stall.size, stall.tookMs);
   }
 
   /** The events of a customer who is fast again go back to the batches. */

@@ -115,8 +115,7 @@ export class IngestPipeline {
 
   /** Whether an event that arrives now would be stored in time. */
   hasRoom(): boolean {
-    const { ready, limit } = this.#log.queued();
-    return ready < limit;
+    return this.#log.queued().ready < this.#options.maxQueued;
   }
 
   queued(): Queued {

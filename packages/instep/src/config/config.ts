@@ -124,7 +124,7 @@ const variables = ({ OPS_PORT, OPS_TOKEN, OPS_TOKENS, PROFILE }: Environment) =>
   CATCH_UP_INTERVAL: interval('1h'),
   RECONCILE_INTERVAL: interval('1d'),
   MAX_BODY_BYTES: wholeNumber(2_097_152, 1_024, 67_108_864),
-  MAX_QUEUED_EVENTS: wholeNumber(10_000, 1, 1_000_000),
+  MAX_QUEUED_EVENTS: wholeNumber(1_000, 1, 1_000_000),
   REQUEST_DEADLINE_MS: wholeNumber(5_000, 100, 60_000),
   SHUTDOWN_DELAY_MS: wholeNumber(0, 0, 600_000),
   SHUTDOWN_DEADLINE_MS: wholeNumber(10_000, 100, 600_000),

@@ -36,14 +36,6 @@ export function addGauges(registers: Registry[], sources: GaugeSources): void {
     },
   });
   new Gauge({
-    name: 'instep_queued_events_limit',
-    help: 'Number of events that can wait in the queue ready. Further events get a 503.',
-    registers,
-    collect() {
-      this.set(queued().limit);
-    },
-  });
-  new Gauge({
     name: 'instep_database_connections',
     help: 'Database connections in the pool, by state: busy or idle.',
     labelNames: ['state'],
