@@ -42,7 +42,7 @@ test('finds an event by position and prints JSON', async () => {
       why: [
         "It was the customer's newest event at that time, and the status active gives the team its plan.",
       ],
-      reasons: [{ code: 'newest-event', status: 'active', effect: 'grants' }],
+      reasons: ['newest-event'],
       before: null,
       after: {
         providerSubscriptionId: 'sub_1',

@@ -35,7 +35,7 @@ test('the decision names the newer event that made a late one stale', async () =
   await deliver({ eventId: 'evt_end', customerId, createdSeconds: 2_000, status: 'canceled' });
   const position = await deliver({ customerId });
   const { text, hrefOf } = await pages.get(`/events/${position}`);
-  expect(text).toContain('stale A newer event decides: evt_end of sub_1 , created 17 min later.');
+  expect(text).toContain('stale A newer event decides: evt_end of sub_1, created 17 min later.');
   expect(hrefOf('evt_end')).toBe('/events/1');
   expect(hrefOf('Acme')).toBe(`/teams/${teamId}`);
   expect(text).toContain(`Number in the log ${position}, in the order of arrival`);

@@ -77,7 +77,7 @@ test('finds events by id or position, and explains them', async () => {
   expect(await eventsNamed(context, '9'.repeat(30))).toEqual([]);
   if (event === undefined) throw new Error('not found');
   expect(await explainEvent(context, event)).toMatchObject({
-    reasons: [{ code: 'newest-event', effect: 'clears' }],
+    reasons: [{ code: 'newest-event' }],
     teams: [{ id: acme }],
   });
 });

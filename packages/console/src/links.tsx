@@ -10,7 +10,6 @@ import {
   type Reason,
   type ReasonPart,
   type RecordedAction,
-  reasonParts,
   type Subject,
   type SubjectIssueCode,
   type TeamIssueCode,
@@ -69,7 +68,7 @@ export function EventLink({ event: { eventId, position } }: EventLinkProps) {
 export function ReasonText({ reason }: { readonly reason: Reason }) {
   return (
     <>
-      {reasonParts(reason).map((part) => (
+      {reason.parts.map((part) => (
         <Part part={part} />
       ))}
     </>
@@ -78,9 +77,11 @@ export function ReasonText({ reason }: { readonly reason: Reason }) {
 
 function Part({ part }: { readonly part: ReasonPart }) {
   if (typeof part === 'string') return <UntrustedText text={part} maxLength={600} />;
-  const { position } = part;
-  const name = <UntrustedText text={part.name} maxLength={100} />;
-  return position === null ? name : <a href={eventUrl(position)}>{name}</a>;
+  return (
+    <a href={eventUrl(part.position)}>
+      <UntrustedText text={part.name} maxLength={100} />
+    </a>
+  );
 }
 
 export function CustomerLink({ customerId }: { readonly customerId: string }) {

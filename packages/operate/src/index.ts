@@ -54,8 +54,7 @@ export {
   type Mode,
   SNAPSHOT_TYPE,
 } from 'instep-engine/stripe';
-export { type ReasonPart, reasonParts, reasonText } from './event-log/reason-text.ts';
-export type { EventReference, Reason } from './event-log/reasons.ts';
+export { type Reason, type ReasonCode, type ReasonPart, reasonText } from './event-log/reasons.ts';
 export type { Replayed, ReplayOutcomes } from './event-log/replay.ts';
 export type { EventFilter, PageOfEvents } from './event-log/search.ts';
 export { type FirstIssues, findIssues, type OpenIssue } from './issues/find-issues.ts';

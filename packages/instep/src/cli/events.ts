@@ -110,20 +110,19 @@ function described(event: EventRow, { parsed }: ExplainedEvent) {
 
 function showJson(event: EventRow, explained: ExplainedEvent): string {
   const { reasons, plans, teams } = explained;
-  const why = reasons.map(whyText);
+  const why = reasons.map((reason) => whyText(reason, event));
   const now = teams.map(({ id, plan }) => ({ teamId: id, plan }));
-  return JSON.stringify({ ...described(event, explained), why, reasons, ...plans, now });
+  const codes = reasons.map(({ code }) => code);
+  return JSON.stringify({ ...described(event, explained), why, reasons: codes, ...plans, now });
 }
 
 /** The reason, and the command that resolves it, if one does. */
-function whyText(reason: Reason): string {
+function whyText(reason: Reason, { customerId, position }: EventRow): string {
   const text = reasonText(reason);
   if (reason.code === 'no-team') {
-    return `${text} Run \`instep team link ID --customer ${reason.customerId}\`.`;
+    return `${text} Run \`instep team link ID --customer ${customerId}\`.`;
   }
-  if (reason.code === 'readable-now') {
-    return `${text} Run \`instep events replay ${reason.position}\`.`;
-  }
+  if (reason.code === 'readable-now') return `${text} Run \`instep events replay ${position}\`.`;
   return text;
 }
 
@@ -132,7 +131,7 @@ function show(event: EventRow, explained: ExplainedEvent): void {
   const now = teams.map(({ id, plan }) => [`team ${id} now`, planText(plan)] as const);
   const around = plans && { before: planText(plans.before), after: planText(plans.after) };
   printData({ ...described(event, explained), ...around, ...Object.fromEntries(now) }, {});
-  print(`\n${reasons.map(whyText).map(printable).join('\n')}`);
+  print(`\n${reasons.map((reason) => printable(whyText(reason, event))).join('\n')}`);
 }
 
 /** `active, Pro, prod_pro, sub_123` */

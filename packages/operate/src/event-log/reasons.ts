@@ -1,5 +1,5 @@
-// Recomputes the decisions on a customer's events, and says as codes why each was made. operate/explain.ts calls it for a
-// team's timeline and an event's page; reason-text.ts puts the codes into words.
+// Folds a customer's log again, and says why each event was decided as it was: a code, and the sentence for it. For
+// explain.ts, and for events that could not be read.
 
 import { type EventRow, parseAgain, parseLogged } from 'instep-engine/log';
 import type { ApplicationId } from 'instep-engine/postgres';
@@ -16,156 +16,201 @@ import {
   type SubscriptionEvent,
   selectedReport,
 } from 'instep-engine/rule';
+import { durationText } from 'instep-engine/runtime';
 import { SNAPSHOT_TYPE } from 'instep-engine/stripe';
 
-/** Identifies a logged event for a person. */
-export type EventReference = {
-  /** Several events can share an id, but none shares its position; `null`: it is not in the log. */
-  readonly position: number | null;
-  readonly eventId: string | null;
-  readonly isSnapshot: boolean;
-  readonly subscriptionId: string | null;
+/** Why an event has its outcome. */
+export type Reason = {
+  readonly code: ReasonCode;
+  /** The sentence, in parts: a page can link the events that it names. */
+  readonly parts: readonly ReasonPart[];
 };
 
-/** Why an event has its outcome. The operators' pages and commands put it into words. */
-export type Reason =
-  /** `problem`: what can't be read; `null`: the stored body is not a subscription event at all. */
-  | { readonly code: 'unreadable'; readonly problem: string | null }
-  | { readonly code: 'readable-now'; readonly position: number }
-  | { readonly code: 'no-team'; readonly customerId: string | null }
-  | { readonly code: 'team-linked-since'; readonly teamIds: readonly ApplicationId[] }
-  /** The events around it were pruned, or were decided in another order or with another TEAM_PLAN. */
-  | { readonly code: 'no-longer-known' }
-  | {
-      readonly code: 'newest-event' | 'best-subscription' | 'shown-by-stripe';
-      readonly status: string;
-      readonly effect: 'grants' | 'clears';
-    }
+export type ReasonCode =
+  | 'unreadable'
+  | 'readable-now'
+  | 'no-team'
+  | 'team-linked-since'
+  | 'newest-event'
+  | 'best-subscription'
+  | 'shown-by-stripe'
   /** Another event decides, because it is newer, the last of its second, or of a better subscription. */
-  | {
-      readonly code: 'newer-event' | 'last-of-second' | 'better-subscription';
-      readonly deciding: EventReference;
-      readonly secondsLater: number;
-    }
-  | { readonly code: 'status-without-effect'; readonly status: string }
-  | { readonly code: 'ambiguous-order'; readonly eventCount: number }
-  | { readonly code: 'earlier-events-pruned'; readonly prunedBeforeMs: number };
+  | 'newer-event'
+  | 'last-of-second'
+  | 'better-subscription'
+  | 'status-without-effect'
+  | 'ambiguous-order'
+  /** The events around it were pruned, or were decided in another order or with another TEAM_PLAN. */
+  | 'no-longer-known';
+
+/** A part of a sentence: text, or an event of the log. */
+export type ReasonPart = string | { readonly position: number; readonly name: string };
+
+const reason = (code: ReasonCode, ...parts: readonly ReasonPart[]): Reason => ({ code, parts });
+
+/**
+ * The sentence as text.
+ *
+ * @example
+ * ```ts
+ * import { type Reason, reasonText } from 'instep/operate';
+ *
+ * const reason: Reason = { code: 'last-of-second', parts: ['Another event came last.'] };
+ * console.log(reasonText(reason)); // Another event came last.
+ * ```
+ */
+export function reasonText({ parts }: Reason): string {
+  const texts = parts.map((part) =>
+    typeof part === 'string' ? part : `${part.name} (position ${part.position})`,
+  );
+  return texts.join('');
+}
 
 /** What the tables say about a customer, besides its events. */
 export type LogContext = {
   readonly planSelection: PlanSelection;
   /** The teams that have the customer now. */
   readonly teamIds: readonly ApplicationId[];
-  /** Events received before this time may have been pruned; `null`: none were. */
-  readonly prunedBeforeMs: number | null;
 };
 
-/** Returns the reasons of any event of a customer, recomputed from the customer's log. Pure. */
-export function explainLog(
-  log: readonly EventRow[],
-  context: LogContext,
-): (event: EventRow) => readonly Reason[] {
-  const decisions = recomputeDecisions(log, context.planSelection);
-  return (event) => {
-    if (event.outcome === 'unreadable') return [whyUnreadable(event)];
-    if (event.outcome === 'parked') return [whyParked(event, context)];
-    const decision = decisions.get(event.key);
-    if (decision?.outcome !== event.outcome) return [{ code: 'no-longer-known' }];
-    return [why(decision, context.planSelection), ...remarks(decision, context)];
-  };
-}
-
-/** A decision that was recomputed from the log, and what was known then. */
-type RecomputedDecision = {
+/** An event's decision, and what was known then. */
+type Decision = {
   readonly outcome: Outcome;
   readonly parsed: SubscriptionEvent;
-  /** The customer's state before and after it. */
-  readonly before: CustomerState;
+  /** The customer's state after it. */
   readonly after: CustomerState;
-  /** How many events of its tie group were known. */
+  /** How many events of its second were known. */
   readonly eventCount: number;
-  /** The customer's events, by what they report. */
-  readonly eventOf: ReadonlyMap<Reported, EventRow>;
 };
 
-/** Recomputes all decisions of a customer's log, by key. Pure. */
-function recomputeDecisions(
+/** Returns the reasons of any event of a customer, from the customer's log. Pure. */
+export function explainLog(
   log: readonly EventRow[],
-  planSelection: PlanSelection,
-): ReadonlyMap<string, RecomputedDecision> {
+  { planSelection, teamIds }: LogContext,
+): (event: EventRow) => readonly Reason[] {
   const known = new KnownEvents();
   const eventOf = new Map<Reported, EventRow>();
-  const decisions = new Map<string, RecomputedDecision>();
-  let before = NO_STATE;
+  const decisions = new Map<string, Decision>();
+  let state = NO_STATE;
   for (const event of log) {
     const parsed = parseLogged(event);
     if (parsed === null) continue;
     eventOf.set(reportedBy(parsed), event);
-    const { state: after, outcome } = fold(before, parsed, known, planSelection);
+    const { state: after, outcome } = fold(state, parsed, known, planSelection);
     known.add(parsed);
-    const eventCount = known.inSecondOf(parsed).length;
-    decisions.set(event.key, { outcome, parsed, before, after, eventCount, eventOf });
-    before = after;
+    decisions.set(event.key, {
+      ...{ outcome, parsed, after },
+      eventCount: known.inSecondOf(parsed).length,
+    });
+    state = after;
   }
-  return decisions;
+  return (event) => {
+    if (event.outcome === 'unreadable') return [whyUnreadable(event)];
+    if (event.outcome === 'parked') return [whyParked(event, teamIds)];
+    const decision = decisions.get(event.key);
+    if (decision?.outcome !== event.outcome) return [NO_LONGER_KNOWN];
+    const order = ambiguousOrder(decision);
+    return [why(decision, planSelection, eventOf), ...(order === null ? [] : [order])];
+  };
 }
+
+const NO_LONGER_KNOWN = reason(
+  'no-longer-known',
+  'The log no longer shows why: events around this one were pruned or were decided in another order, or TEAM_PLAN was different.',
+);
 
 export function whyUnreadable(event: EventRow): Reason {
   const again = parseAgain(event);
-  return again?.kind === 'readable'
-    ? { code: 'readable-now', position: event.position }
-    : { code: 'unreadable', problem: again?.problem ?? null };
+  if (again?.kind !== 'readable') {
+    return reason(
+      'unreadable',
+      `${again?.problem ?? 'The stored body is not a subscription event'}.`,
+    );
+  }
+  return reason(
+    'readable-now',
+    'This event could not be read when it arrived. Replay it: this version of Instep can read it.',
+  );
 }
 
-function whyParked({ customerId }: EventRow, { teamIds }: LogContext): Reason {
+function whyParked({ customerId }: EventRow, teamIds: readonly ApplicationId[]): Reason {
   return teamIds.length === 0
-    ? { code: 'no-team', customerId }
-    : { code: 'team-linked-since', teamIds };
+    ? reason(
+        'no-team',
+        `No team is linked to customer ${customerId}. The event is decided once a team is linked.`,
+      )
+    : reason(
+        'team-linked-since',
+        `No team was linked to the customer when the event arrived. Team ${teamIds.join(', ')} is linked now, and a running server decides it within seconds.`,
+      );
 }
 
-function why(decision: RecomputedDecision, planSelection: PlanSelection): Reason {
-  const { parsed, after } = decision;
+function why(
+  { parsed, after }: Decision,
+  planSelection: PlanSelection,
+  eventOf: ReadonlyMap<Reported, EventRow>,
+): Reason {
   const { subscriptionId, status, createdSeconds } = parsed.subscription;
   const own = reportedBy(parsed);
   const effect = effectOf(status);
-  if (effect === 'none') return { code: 'status-without-effect', status };
+  if (effect === 'none') {
+    return reason(
+      'status-without-effect',
+      `The status ${status} neither grants a plan nor clears it.`,
+    );
+  }
   const ofSubscription = after.subscriptions.get(subscriptionId)?.deciding?.reported ?? own;
   const deciding = ofSubscription === own ? selectedReport(after, planSelection) : ofSubscription;
-  if (deciding === null) return { code: 'no-longer-known' };
+  if (deciding === null) return NO_LONGER_KNOWN;
   if (deciding === own) {
-    const decisive = planSelection === 'newest' ? 'newest-event' : 'best-subscription';
-    return { code: parsed.isSnapshot ? 'shown-by-stripe' : decisive, status, effect };
+    const done = effect === 'grants' ? 'gives the team its plan' : 'takes the plan away';
+    const ending = `and the status ${status} ${done}.`;
+    if (parsed.isSnapshot) {
+      return reason(
+        'shown-by-stripe',
+        `Stripe's API returned the subscription in this state, ${ending}`,
+      );
+    }
+    return planSelection === 'newest'
+      ? reason('newest-event', `It was the customer's newest event at that time, ${ending}`)
+      : reason(
+          'best-subscription',
+          `Its subscription was the customer's best one at that time (TEAM_PLAN=best), ${ending}`,
+        );
   }
-  const isSame = deciding.plan.providerSubscriptionId === subscriptionId;
+  const name = named(eventOf.get(deciding));
+  const decidingId = deciding.plan.providerSubscriptionId;
+  const ofDeciding = ` of ${decidingId ?? 'no subscription'}`;
   const secondsLater = deciding.createdSeconds - createdSeconds;
-  const otherwise = isSame || planSelection === 'newest' ? 'newer-event' : 'better-subscription';
-  const code = isSame && secondsLater === 0 ? 'last-of-second' : otherwise;
-  return { code, deciding: referenceTo(deciding, decision), secondsLater };
+  const isSame = decidingId === subscriptionId;
+  if (isSame && secondsLater === 0) {
+    return reason('last-of-second', 'Of the events in its second, ', name, ' came last.');
+  }
+  if (!isSame && planSelection === 'best') {
+    const best = `${ofDeciding}, the customer's best subscription (TEAM_PLAN=best).`;
+    return reason('better-subscription', 'The team has the plan of ', name, best);
+  }
+  if (secondsLater > 0) {
+    const later = `${ofDeciding}, created ${durationText(secondsLater * 1_000)} later.`;
+    return reason('newer-event', 'A newer event decides: ', name, later);
+  }
+  const counts = `${ofDeciding} counts: of two subscriptions, the one that gives a plan, then the one with the larger id.`;
+  return reason('newer-event', 'In the same second ', name, counts);
 }
 
-/** What limits the explanation. */
-function* remarks(
-  { parsed, before, after, eventCount, eventOf }: RecomputedDecision,
-  { planSelection, prunedBeforeMs }: LogContext,
-): Generator<Reason> {
+function named(event: EventRow | undefined): ReasonPart {
+  if (event === undefined) return 'an event that is no longer in the log';
+  const isSnapshot = event.type === SNAPSHOT_TYPE;
+  const unnamed = isSnapshot ? "a snapshot from Stripe's API" : 'an event without an id';
+  return { position: event.position, name: event.eventId ?? unnamed };
+}
+
+function ambiguousOrder({ parsed, after, eventCount }: Decision): Reason | null {
   const { subscriptionId, createdSeconds } = parsed.subscription;
-  const ofSubscription = after.subscriptions.get(subscriptionId)?.deciding;
-  if (ofSubscription?.isAmbiguous && ofSubscription.reported.createdSeconds === createdSeconds) {
-    yield { code: 'ambiguous-order', eventCount };
-  }
-  const decidingBefore = selectedReport(before, planSelection);
-  const receivedAtMs = (decidingBefore && eventOf.get(decidingBefore)?.receivedAtMs) ?? 0;
-  if (prunedBeforeMs !== null && receivedAtMs < prunedBeforeMs) {
-    yield { code: 'earlier-events-pruned', prunedBeforeMs };
-  }
-}
-
-function referenceTo(reported: Reported, { eventOf }: RecomputedDecision): EventReference {
-  const event = eventOf.get(reported);
-  return {
-    position: event?.position ?? null,
-    eventId: event?.eventId ?? null,
-    isSnapshot: event?.type === SNAPSHOT_TYPE,
-    subscriptionId: reported.plan.providerSubscriptionId,
-  };
+  const deciding = after.subscriptions.get(subscriptionId)?.deciding;
+  if (!deciding?.isAmbiguous || deciding.reported.createdSeconds !== createdSeconds) return null;
+  return reason(
+    'ambiguous-order',
+    `The order of the ${eventCount} events in its second is ambiguous. The later arrival counts until Stripe's API is asked.`,
+  );
 }

@@ -245,6 +245,6 @@ export async function readHistory(
   const found = customerId === null ? [] : await readEvents(query, { customerId }, range, newest);
   const log = found.reverse();
   const teamIds = teams.map(({ id }) => id);
-  const explain = explainLog(log, { planSelection, teamIds, prunedBeforeMs });
+  const explain = explainLog(log, { planSelection, teamIds });
   return { log, prunedBeforeMs, explain };
 }
