@@ -138,6 +138,11 @@ export type InstepOptions = {
   readonly logger: Logger;
   /** Your names for tables and columns, as in `INSTEP_TABLES`, which they replace. */
   readonly tables?: DeclaredTables;
+  /**
+   * `false`: there is no `GET /api/user`, as with `PROFILE=off`. Then neither a table of users nor `AUTH_SECRET` is
+   * needed. Otherwise, the configuration decides.
+   */
+  readonly profile?: boolean;
   /** The maximum number of connections to the database; 10 by default. */
   readonly maxConnections?: number;
   /**
@@ -164,9 +169,9 @@ export function logSettings({ config, logger, pool }: InstepOptions): void {
 /** Opens the engine with the features, and what an app calls. */
 export async function openService(options: InstepOptions): Promise<Service> {
   const { config, logger, maintenance: mode = 'background', now = Date.now } = options;
-  const { planSelection, linkByMetadata, accessPolicy, alerts } = config;
-  const { keepsPaused } = accessPolicy;
-  const { profile } = config.database.tables;
+  const { linkByMetadata, accessPolicy, alerts } = config;
+  const { planSelection, keepsPaused } = accessPolicy;
+  const profile = profileIn(options);
   const refusals = new RefusalCounts(now);
   const changes = changesFeature(mode, config.planHistoryRetentionMs);
   async function readHealth() {
@@ -235,15 +240,19 @@ export async function openService(options: InstepOptions): Promise<Service> {
   };
 }
 
+const profileIn = ({ profile, config }: InstepOptions) =>
+  profile === false ? 'off' : config.database.tables.profile;
+
 /** Finds the database that the configuration or the app names. */
-async function connect({ config, logger, pool, tables }: InstepOptions): Promise<DatabaseServer> {
+async function connect(options: InstepOptions): Promise<DatabaseServer> {
+  const { config, logger, pool, tables } = options;
   const { database } = config;
   return await connectToServer({
     ...database,
     pool,
     tables: {
       ...(tables === undefined ? database.tables : checkedTables(tables)),
-      profile: database.tables.profile,
+      profile: profileIn(options),
     },
     notice: (message) => logger.info(message),
   });

@@ -3,9 +3,7 @@
 export {
   type AccessPolicy,
   describeDatabase,
-  readAuthSecrets,
-  readDatabaseConfig,
-  readWebhookTarget,
+  readPart,
   weakSecrets,
 } from 'instep/src/config/config.ts';
 export { ReadinessEndpoint } from 'instep-engine/src/http/health.ts';

@@ -16,7 +16,7 @@ import { createLogger, type Logger, limitLines, retry, withDeadline } from 'inst
 import type { OperateContext } from 'instep-operate';
 import { checkConsumerName } from '../changes/consumers.ts';
 import type { Feed, FeedOptions, PlanChangeHandler } from '../changes/plan-change-feed.ts';
-import { type Environment, readConfig, withoutProfile } from '../config/config.ts';
+import { type Environment, readConfig } from '../config/config.ts';
 import {
   type HandlerMethods,
   type InstepOptions,
@@ -59,11 +59,6 @@ export type HandlerOptions = Partial<Omit<InstepOptions, 'now'>> & {
   readonly environment?: Environment;
   /** Where the handler is mounted. */
   readonly paths?: HandlerPaths;
-  /**
-   * `false`: there is no `GET /api/user`, as with `PROFILE=off`. Then neither a table of users nor `AUTH_SECRET` is
-   * needed. Otherwise, the configuration decides.
-   */
-  readonly profile?: boolean;
 };
 
 /** The paths of incoming requests. Health checks have no path by default. */
@@ -176,9 +171,8 @@ export class LazyService {
   /** Reads the configuration on the first request, because a build imports the app without one. */
   #share(): SharedService {
     if (this.#shared !== undefined) return this.#shared;
-    const { environment: _environment, paths: _paths, profile, ...given } = this.#options;
-    const read = given.config ?? this.#readConfig();
-    const config = profile === false ? withoutProfile(read) : read;
+    const { environment: _environment, paths: _paths, ...given } = this.#options;
+    const config = given.config ?? this.#readConfig();
     const logger = given.logger ?? createLogger(config.logLevel);
     const { maintenance } = this;
     if (maintenance !== (given.maintenance ?? 'background')) {

@@ -8,7 +8,7 @@ import { csvLine } from 'instep-operate';
 import { Audit, type Difference } from '../audit/audit.ts';
 import { type AuditedTable, findAuditedTable, NAMES, type Named } from '../audit/audited-table.ts';
 import type { Rules } from '../audit/judge-row.ts';
-import { readApiConfig } from '../config/config.ts';
+import { readPart } from '../config/config.ts';
 import { createCommand, positiveInteger } from './arguments.ts';
 import { print, printable, printMessage, showProgress, stopSignal, writeRows } from './output.ts';
 import { onDatabase, requireDatabase, withServer } from './with-database.ts';
@@ -67,7 +67,7 @@ async function auditOn(
   declared: WantedTables,
   options: Options,
 ): Promise<void> {
-  const stripeApi = readApiConfig(process.env);
+  const stripeApi = readPart('stripeApi', process.env);
   const table = await database.transaction((query) => findAuditedTable(query, declared, options));
   const { name, columns, customers, missingIndex } = table;
   const say = options.json || options.csv ? () => undefined : print;

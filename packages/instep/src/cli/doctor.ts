@@ -3,7 +3,7 @@
 import type { Command } from 'commander';
 import { counted } from 'instep-engine/runtime';
 import { sendAlert } from 'instep-operate/host';
-import { ConfigInvalid, readAlertConfig } from '../config/config.ts';
+import { ConfigInvalid, readPart } from '../config/config.ts';
 import type { Check } from '../doctor/check.ts';
 import { examine } from '../doctor/examine.ts';
 import { createCommand, webUrl } from './arguments.ts';
@@ -73,7 +73,7 @@ export function alertsCommand(): Command {
 }
 
 async function testAlerts(): Promise<void> {
-  const alerts = readAlertConfig(process.env);
+  const alerts = readPart('alerts', process.env);
   if (alerts === null) {
     const problem = 'is not set, so alerts are off';
     throw new ConfigInvalid([

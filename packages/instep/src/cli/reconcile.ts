@@ -12,7 +12,7 @@ import type {
 import { PLAN_FIELDS, type PlanInRow } from 'instep-engine/rule';
 import { codeOf, counted, countText } from 'instep-engine/runtime';
 import { rebuildTeams, reconcileTeams } from 'instep-operate';
-import { readApiConfig } from '../config/config.ts';
+import { readPart } from '../config/config.ts';
 import { applicationId, createCommand } from './arguments.ts';
 import { CommandFailed, type Json, print, printMessage, shownTime, stopSignal } from './output.ts';
 import { askReason, withContext } from './with-context.ts';
@@ -43,7 +43,7 @@ async function reconcile({ dryRun = false, customer, json }: Options): Promise<v
   };
   const counts = await withContext(
     (context, operator) => reconcileTeams(context, operator, request),
-    readApiConfig(process.env),
+    readPart('stripeApi', process.env),
   );
 
   if (json) print(JSON.stringify({ kind: 'counts', ...counts }));

@@ -10,7 +10,7 @@ import {
   readPending,
   recognizeTables,
 } from 'instep-engine/postgres';
-import { describeDatabase, readDatabaseConfig, readLinkByMetadata } from '../config/config.ts';
+import { describeDatabase, readPart } from '../config/config.ts';
 import { MIGRATIONS } from '../database/schema.ts';
 import { ownGrants, quoteRole } from '../doctor/schema.ts';
 import { createCommand } from './arguments.ts';
@@ -55,7 +55,7 @@ export async function tables({ role }: { role?: string }): Promise<void> {
     printMessage('the schema instep is missing: run `instep migrate`, and this again');
   }
   const found = [recognition.users, recognition.teams].filter((table) => table !== null);
-  const use = { linksTeams: readLinkByMetadata(process.env) !== null };
+  const use = { linksTeams: readPart('linkByMetadata', process.env) !== null };
   const needed = found.flatMap((table) => neededPrivileges(table, use, 'all'));
   const grants = [...new Set([...needed, ...own])].map(
     (privilege) => `grant ${privilege} to ${roleName};`,
@@ -107,12 +107,12 @@ export function migrateCommand(): Command {
       const options = { ...creates, onWarning: printMessage };
       const applied = await withServer((server) => migrateOn(server, options));
       // An empty DATABASE_URL must not go unnoticed.
-      if (readDatabaseConfig(process.env).address === null) printMessage(databaseName());
+      if (readPart('database', process.env).address === null) printMessage(databaseName());
       printData({ applied: applied.join(', ') || 'nothing; the schema is up to date' }, output);
     });
 }
 
-const databaseName = () => describeDatabase(readDatabaseConfig(process.env));
+const databaseName = () => describeDatabase(readPart('database', process.env));
 
 /** The SQL can be run by another role, as a whole. Views follow from the app's tables, and are made by the server. */
 async function printPending(createTables = false): Promise<void> {

@@ -6,13 +6,7 @@ import { type Handler, handleWhileStarting, listen, type RunningServer } from 'i
 import { CHECK_CONNECTION, DatabaseUnavailable } from 'instep-engine/postgres';
 import { createLogger, type Logger, retry } from 'instep-engine/runtime';
 import { examineSilently } from '../adapters/handler.ts';
-import {
-  type Config,
-  ConfigInvalid,
-  readApiConfig,
-  readConfig,
-  readOperationsConfig,
-} from '../config/config.ts';
+import { type Config, ConfigInvalid, readConfig, readPart } from '../config/config.ts';
 import { checkWholeSchema } from '../database/schema.ts';
 import { type InstepOptions, logSettings, openService, type Service } from '../instep.ts';
 import { readContextSettings } from '../operate/open-context.ts';
@@ -137,13 +131,13 @@ export function consoleCommand(): Command {
 
 async function runConsole(): Promise<void> {
   const ending = nextSignal();
-  const operations = readOperationsConfig(process.env);
+  const operations = readPart('operations', process.env);
   if (operations === null) {
     const problem = 'is off, so the console has no address';
     throw new ConfigInvalid([{ variable: 'OPS_PORT', problem, remedy: 'set a port' }]);
   }
   const { linkByMetadata, ...accessPolicy } = readContextSettings(process.env);
-  const stripeApi = readApiConfig(process.env);
+  const stripeApi = readPart('stripeApi', process.env);
   const config = { operations, stripeApi, accessPolicy, linkByMetadata };
   const logger = createLogger('info');
   await withDatabase(async ({ query }, server) => {

@@ -5,14 +5,7 @@ import { urlOf } from 'instep-engine/http';
 import { recognizeTables } from 'instep-engine/postgres';
 import { InstepError } from 'instep-engine/runtime';
 import { storePolicy } from '../access/team-access.ts';
-import {
-  ConfigInvalid,
-  describeDatabase,
-  readAccessPolicy,
-  readDatabaseConfig,
-  readOperationsConfig,
-  readProfileSecrets,
-} from '../config/config.ts';
+import { ConfigInvalid, describeDatabase, readPart } from '../config/config.ts';
 import { doctor } from './doctor.ts';
 import { paint, print, printMessage } from './output.ts';
 import { tables } from './schema.ts';
@@ -39,10 +32,10 @@ export function readSetup(environment: NodeJS.ProcessEnv): Setup {
     const remedy = "set it to the URL of your app's PostgreSQL, in the .env of this folder";
     throw new ConfigInvalid([{ variable: 'DATABASE_URL', problem: 'is missing', remedy }]);
   }
-  readProfileSecrets(environment);
-  const operations = readOperationsConfig(environment);
+  readPart('authSecrets', environment);
+  const operations = readPart('operations', environment);
   return {
-    database: `${describeDatabase(readDatabaseConfig(environment))} (${name})`,
+    database: `${describeDatabase(readPart('database', environment))} (${name})`,
     consoleUrl: operations && urlOf(operations.host, operations.port),
   };
 }
@@ -62,7 +55,7 @@ export async function findTables(): Promise<readonly string[]> {
  */
 export async function checkInstallation(): Promise<void> {
   await withServer(async (server) => {
-    const policy = readAccessPolicy(process.env);
+    const policy = readPart('accessPolicy', process.env);
     // Later, a server may be running by another one.
     if ((await migrateOn(server)).length > 0)
       await onDatabase(server, ({ query }) => storePolicy(query, policy));

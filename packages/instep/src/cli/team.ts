@@ -13,7 +13,7 @@ import {
   perform,
 } from 'instep-operate';
 import { readAccess } from '../access/team-access.ts';
-import { readApiConfig } from '../config/config.ts';
+import { type Config, readPart } from '../config/config.ts';
 import { performForTeam } from '../operate/perform-for-team.ts';
 import { applicationId, createCommand, positiveInteger } from './arguments.ts';
 import {
@@ -168,7 +168,7 @@ async function actAndShow(
   id: ApplicationId,
   output: Json,
   act: Act,
-  stripeApi?: ReturnType<typeof readApiConfig>,
+  stripeApi?: Config['stripeApi'],
 ): Promise<void> {
   await withContext(async (context, operator) => {
     await act(context, operator, await requireTeam(context, id));
@@ -185,7 +185,7 @@ async function show(id: ApplicationId, output: Json): Promise<void> {
 async function sync(id: ApplicationId, output: Json): Promise<void> {
   const act: Act = async (context, operator, team) =>
     performForTeam(context, operator, { customerId: customerOf(team) });
-  await actAndShow(id, output, act, readApiConfig(process.env));
+  await actAndShow(id, output, act, readPart('stripeApi', process.env));
 }
 
 async function access(id: ApplicationId, output: Json): Promise<void> {

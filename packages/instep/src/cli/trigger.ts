@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
 import { urlOf } from 'instep-engine/http';
 import { HANDLED_TYPES, isHandledType } from 'instep-engine/stripe';
-import { readWebhookTarget } from '../config/config.ts';
+import { readPart } from '../config/config.ts';
 import { createSubscriptionEvent, signedRequest } from '../testing/stripe-objects.ts';
 import { createCommand, positiveInteger } from './arguments.ts';
 import { CommandFailed, type Json, printData, printMessage } from './output.ts';
@@ -47,7 +47,8 @@ export function triggerCommand(): Command {
 }
 
 async function trigger(type: string, options: TriggerOptions): Promise<void> {
-  const { webhookSecrets, host, port } = readWebhookTarget(process.env);
+  const [secret] = readPart('webhookSecrets', process.env);
+  const { host, port } = readPart('listener', process.env);
   const url = options.url ?? `${urlOf(host, port)}/api/stripe/webhook`;
   const event = createSubscriptionEvent({
     type,
@@ -58,7 +59,7 @@ async function trigger(type: string, options: TriggerOptions): Promise<void> {
     createdSeconds: options.created,
     eventId: options.id ?? `evt_${randomBytes(12).toString('hex')}`,
   });
-  const { status, response } = await post(url, signedRequest(event, webhookSecrets[0]));
+  const { status, response } = await post(url, signedRequest(event, secret));
   printData({ eventId: event.id, status, response }, options);
   if (status !== 200) {
     const remedy =

@@ -3,7 +3,7 @@
 import type { Command } from 'commander';
 import { issueSession, SESSION_COOKIE } from 'instep-engine/http';
 import { type ApplicationId, addUser, ProfileOff } from 'instep-engine/postgres';
-import { readAuthSecrets, readDatabaseConfig } from '../config/config.ts';
+import { readPart } from '../config/config.ts';
 import { applicationId, createCommand, positiveInteger } from './arguments.ts';
 import { type Json, print, printData } from './output.ts';
 import { withContext } from './with-context.ts';
@@ -59,10 +59,10 @@ export function sessionCommand(): Command {
 }
 
 async function issue({ user, days, json }: IssueOptions): Promise<void> {
-  if (readDatabaseConfig(process.env).tables.profile === 'off') {
+  if (readPart('database', process.env).tables.profile === 'off') {
     throw new ProfileOff('No endpoint reads a session');
   }
-  const [secret] = readAuthSecrets(process.env);
+  const [secret = ''] = readPart('authSecrets', process.env);
   const lifetimeMs = days * DAY_MS;
   const nowMs = Date.now();
   const token = await issueSession(user, secret, { nowMs, lifetimeMs });

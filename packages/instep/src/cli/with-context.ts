@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import type { ApplicationId } from 'instep-engine/postgres';
 import { createLogger } from 'instep-engine/runtime';
 import { type NamedTeam, type OperateContext, type Operator, readTeam } from 'instep-operate';
-import type { readApiConfig } from '../config/config.ts';
+import type { Config } from '../config/config.ts';
 import { openContextOn, readContextSettings } from '../operate/open-context.ts';
 import { CommandFailed } from './output.ts';
 import { requireDatabase, withServer } from './with-database.ts';
@@ -19,7 +19,7 @@ export function askReason(command: Command): Command {
   });
 }
 
-type StripeApiConfig = ReturnType<typeof readApiConfig>;
+type StripeApiConfig = Config['stripeApi'];
 
 /**
  * Runs functions of `instep/operate` on the migrated database, for the account of the operating system, with or without

@@ -2,7 +2,7 @@
 
 import { existsSync } from 'node:fs';
 import type { Database, DatabaseServer, PoolOptions, PrepareOptions } from 'instep-engine/postgres';
-import { ConfigInvalid, readDatabaseConfig } from '../config/config.ts';
+import { ConfigInvalid, readPart } from '../config/config.ts';
 import { connectToServer, prepareDatabase } from '../database/connect.ts';
 import { importEmbeddedPostgres } from '../database/embedded-postgres.ts';
 import { printMessage } from './output.ts';
@@ -17,7 +17,7 @@ export const onConnectionError = (error: Error) =>
 export async function withServer<Result>(
   work: (server: DatabaseServer) => Promise<Result>,
 ): Promise<Result> {
-  const database = readDatabaseConfig(process.env);
+  const database = readPart('database', process.env);
   const server = await connectToServer({ ...database, notice: printMessage });
   try {
     return await work(server);
@@ -28,7 +28,7 @@ export async function withServer<Result>(
 
 /** Whether there is a database: an embedded one is in the folder once a server or a command has created it. */
 export async function hasDatabase(): Promise<boolean> {
-  const { address, dataFolder } = readDatabaseConfig(process.env);
+  const { address, dataFolder } = readPart('database', process.env);
   if (address !== null) return true;
   return existsSync(dataFolder) && (await importEmbeddedPostgres()).hasDataDirectory(dataFolder);
 }
@@ -36,7 +36,7 @@ export async function hasDatabase(): Promise<boolean> {
 /** @throws ConfigInvalid if there is no database: a command that only reads creates none */
 export async function requireDatabase(): Promise<void> {
   if (await hasDatabase()) return;
-  const { dataFolder } = readDatabaseConfig(process.env);
+  const { dataFolder } = readPart('database', process.env);
   const problem = `is missing, and there is no database in ${dataFolder}`;
   const remedy = "set it to the URL of your app's PostgreSQL";
   throw new ConfigInvalid([{ variable: 'DATABASE_URL', problem, remedy }]);

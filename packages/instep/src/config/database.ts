@@ -13,14 +13,7 @@ import {
   withIssuer,
 } from 'instep-engine/postgres';
 import * as v from 'valibot';
-import {
-  ConfigInvalid,
-  type Environment,
-  oneOf,
-  readVariables,
-  type Values,
-  withRemedy,
-} from './environment.ts';
+import { type Environment, oneOf, readVariables, withRemedy } from './environment.ts';
 
 export type DatabaseConfig = {
   /** `null` for the embedded database. */
@@ -35,11 +28,11 @@ export type DatabaseConfig = {
  * Without `DATABASE_URL`, `POSTGRES_URL` is used, which many apps and platforms set. The embedded database is the
  * default only where nothing suggests that another one was meant.
  */
-export function databaseVariables(environment: Environment) {
+export function databasePart(environment: Environment) {
   const other = environment.DATABASE_URL ? undefined : environment.POSTGRES_URL || undefined;
   const reason = environment.DATABASE_URL || other ? null : reasonAgainstEmbedded(environment);
   const subject = other === undefined ? '' : 'is not set, and POSTGRES_URL ';
-  return {
+  const variables = v.object({
     DATABASE_URL: v.pipe(
       v.optional(v.string(), other ?? (reason === null ? 'embedded' : '')),
       v.check(
@@ -74,38 +67,33 @@ export function databaseVariables(environment: Environment) {
     INSTEP_TABLES: declaredTables,
     PROFILE: oneOf('on', 'off'),
     PROFILE_PASSWORD_HASH: oneOf('include', 'omit'),
-  };
+  });
+  const hasTls = v.check<v.InferOutput<typeof variables>, string>(
+    (value) => value.DATABASE_CA === undefined || value.DATABASE_URL?.connection.ssl !== false,
+    withRemedy(
+      'is set, but DATABASE_URL turns TLS off',
+      'remove sslmode from the URL, or the variable',
+    ),
+  );
+  return v.pipe(
+    variables,
+    v.forward(hasTls, ['DATABASE_CA']),
+    v.transform(
+      ({ DATABASE_URL: url, DATABASE_CA: issuer, ...value }): DatabaseConfig => ({
+        address: url === null || issuer === undefined ? url : withIssuer(url, issuer),
+        dataFolder: resolve(value.INSTEP_DATA),
+        tables: { ...value.INSTEP_TABLES, profile: profileOf(value) },
+      }),
+    ),
+  );
 }
 
-export function toDatabaseConfig(
-  value: Values<ReturnType<typeof databaseVariables>>,
-): DatabaseConfig {
-  return {
-    address: addressOf(value),
-    dataFolder: resolve(value.INSTEP_DATA),
-    tables: { ...value.INSTEP_TABLES, profile: profileOf(value) },
-  };
-}
-
-/** @throws ConfigInvalid */
-function addressOf({
-  DATABASE_URL: address,
-  DATABASE_CA: issuer,
-}: Values<ReturnType<typeof databaseVariables>>): DatabaseAddress | null {
-  if (issuer === undefined || address === null) return address;
-  const verified = withIssuer(address, issuer);
-  if (verified !== null) return verified;
-  const problem = 'is set, but DATABASE_URL turns TLS off';
-  const remedy = 'remove sslmode from the URL, or the variable';
-  throw new ConfigInvalid([{ variable: 'DATABASE_CA', problem, remedy }]);
-}
-
-function profileOf({
-  PROFILE,
-  PROFILE_PASSWORD_HASH,
-}: Values<ReturnType<typeof databaseVariables>>): WantedTables['profile'] {
-  if (PROFILE === 'off') return 'off';
-  return PROFILE_PASSWORD_HASH === 'include' ? 'full' : 'without password';
+function profileOf(value: {
+  readonly PROFILE: 'on' | 'off';
+  readonly PROFILE_PASSWORD_HASH: 'include' | 'omit';
+}): WantedTables['profile'] {
+  if (value.PROFILE === 'off') return 'off';
+  return value.PROFILE_PASSWORD_HASH === 'include' ? 'full' : 'without password';
 }
 
 /** Describes the database for people, without the secret parts of a URL. */
@@ -185,9 +173,8 @@ const declaredTables = v.pipe(
   tables,
 );
 
-const TABLES_OPTION = 'the option tables';
-
 /** Checks tables that code declares. @throws ConfigInvalid */
 export function checkedTables(value: DeclaredTables): DeclaredTables {
-  return readVariables({ [TABLES_OPTION]: tables }, { [TABLES_OPTION]: value })[TABLES_OPTION];
+  const option = 'the option tables';
+  return readVariables(v.object({ [option]: tables }), { [option]: value })[option] ?? {};
 }

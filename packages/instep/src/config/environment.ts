@@ -27,69 +27,91 @@ export class ConfigInvalid extends InstepError {
   }
 }
 
-/** The parts of each message that has a remedy: an issue of valibot carries nothing but its message. */
-const remedied = new Map<string, Pick<ConfigProblem, 'problem' | 'remedy'>>();
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Between the two parts of a message: an issue of valibot carries nothing else. No variable of a process has it. */
+const SEPARATOR = '\0';
 
 /** A message for valibot, of which `ConfigInvalid` knows the parts. */
-export function withRemedy(problem: string, remedy: string): string {
-  const message = `${problem}: ${remedy}`;
-  remedied.set(message, { problem, remedy });
-  return message;
-}
-
-export type Environment = Readonly<Record<string, string | undefined>>;
+export const withRemedy = (problem: string, remedy: string) => problem + SEPARATOR + remedy;
 
 /** An empty secret is an error; any other empty variable counts as unset. */
 const SECRET = /SECRET|TOKEN/;
 
-/** What these variables have been parsed into. */
-export type Values<Variables extends v.ObjectEntries> = v.InferOutput<
-  v.ObjectSchema<Variables, undefined>
->;
+const setIn = (values: Readonly<Record<string, unknown>>) =>
+  Object.fromEntries(
+    Object.entries(values).filter(([name, value]) => value !== '' || SECRET.test(name)),
+  );
 
-/** @throws ConfigInvalid with all problems at once, one for each variable */
-export function readVariables<Variables extends v.ObjectEntries>(
-  variables: Variables,
+/** Parses variables. @throws ConfigInvalid with all problems at once, one for each variable */
+export function readVariables<Schema extends v.GenericSchema>(
+  schema: Schema,
   values: Readonly<Record<string, unknown>>,
-): Values<Variables> {
-  const given = Object.keys(variables).map((name) => {
-    const value = values[name];
-    return [name, value === '' && !SECRET.test(name) ? undefined : value];
-  });
-  const parsed = v.safeParse(v.object(variables), Object.fromEntries(given));
+): v.InferOutput<Schema> {
+  return parse(schema, setIn(values), 0);
+}
+
+/** The same for several parts of a configuration, each with variables of its own. */
+export function readParts<Parts extends v.ObjectEntries>(parts: Parts, values: Environment) {
+  const set = setIn(values);
+  const input = Object.fromEntries(Object.keys(parts).map((part) => [part, set]));
+  return parse(v.object(parts), input, 1);
+}
+
+/** @param depth where the path of an issue has the name of the variable */
+function parse<Schema extends v.GenericSchema>(
+  schema: Schema,
+  input: object,
+  depth: number,
+): v.InferOutput<Schema> {
+  const parsed = v.safeParse(schema, input);
   if (parsed.success) return parsed.output;
   const first = new Map<string, ConfigProblem>();
   for (const { path = [], message } of parsed.issues) {
-    const [variable = '', ...members] = path.map(({ key }) => String(key));
-    const text =
-      path[1]?.type === 'object' ? `has ${members.join('.')}, which ${message}` : message;
-    const { problem, remedy } = remedied.get(message) ?? { problem: text, remedy: null };
+    const [variable = '', ...members] = path.slice(depth).map(({ key }) => String(key));
+    const [text = '', remedy = null] = message.split(SEPARATOR);
+    const isOfMember = path[depth + 1]?.type === 'object';
+    const problem = isOfMember ? `has ${members.join('.')}, which ${text}` : text;
     if (!first.has(variable)) first.set(variable, { variable, problem, remedy });
   }
   throw new ConfigInvalid([...first.values()]);
 }
 
+/** A part of a configuration, which follows from these variables. */
+export const part = <Variables extends v.ObjectEntries, Value>(
+  variables: Variables,
+  become: (values: v.InferOutput<v.ObjectSchema<Variables, undefined>>) => Value,
+) => v.pipe(allOf(variables), v.object(variables), v.transform(become));
+
+/** The variables, also those that are not set: a parser says what it lacks only for a member that is there. */
+const allOf = (variables: v.ObjectEntries) =>
+  v.pipe(
+    v.record(v.string(), v.unknown()),
+    v.transform(
+      (values): Record<string, unknown> =>
+        Object.fromEntries(Object.keys(variables).map((name) => [name, values[name]])),
+    ),
+  );
+
 const PLACEHOLDER = /\.\.\.|…|\*{3}|^<.*>$|^(?:change_?me|your[-_ ].*|x{3,})$/i;
 
-/** Whether a text stands where a secret should be, as in a guide. */
-export const isPlaceholder = (text: string) => PLACEHOLDER.test(text.trim());
+/** A text that must be there, and not one that stands in its place in a guide. */
+export const given = (remedy: string) =>
+  v.pipe(
+    v.string(withRemedy('is missing', remedy)),
+    v.check((text) => text.trim() !== '', withRemedy('is empty', remedy)),
+    v.check((text) => !PLACEHOLDER.test(text.trim()), withRemedy('is a placeholder', remedy)),
+  );
 
 /** A secret. Its error message never quotes the value. */
-export function secret(form: RegExp, advice: string) {
-  return v.pipe(
-    v.string(withRemedy('is missing', advice)),
-    v.trim(),
-    v.minLength(1, withRemedy('is empty', advice)),
-    v.check((text) => !isPlaceholder(text), withRemedy('is a placeholder', advice)),
-    v.regex(form, withRemedy('is malformed', advice)),
-  );
-}
+export const secret = (form: RegExp, remedy: string) =>
+  v.pipe(given(remedy), v.trim(), v.regex(form, withRemedy('is malformed', remedy)));
 
 /** Secrets separated by commas: several while one is being replaced. */
-export function secrets(form: RegExp, advice: string) {
-  const one = secret(form, advice);
+export function secrets(form: RegExp, remedy: string) {
+  const one = secret(form, remedy);
   return v.pipe(
-    v.string(withRemedy('is missing', advice)),
+    v.string(withRemedy('is missing', remedy)),
     v.transform((text) => text.split(',')),
     v.tupleWithRest([one], one),
   );

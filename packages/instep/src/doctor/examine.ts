@@ -15,11 +15,8 @@ import {
   type ConfigProblem,
   type DatabaseConfig,
   type Environment,
-  readApiConfig,
   readConfig,
-  readDatabaseConfig,
-  readLinkByMetadata,
-  readProfileSecrets,
+  readPart,
   weakSecrets,
 } from '../config/config.ts';
 import { problemText } from '../config/environment.ts';
@@ -68,21 +65,21 @@ type Settings = ReturnType<typeof readSettings>;
 /** Reads each part by itself, so that an error in one does not prevent the checks of the others. */
 function readSettings(environment: Environment) {
   const problems = new Map<string, ConfigProblem>();
-  function attempt<Part>(read: (environment: Environment) => Part): Part | null {
+  function attempt<Part>(read: () => Part): Part | null {
     try {
-      return read(environment);
+      return read();
     } catch (error) {
       if (!(error instanceof ConfigInvalid)) throw error;
       for (const problem of error.problems) problems.set(problemText(problem), problem);
       return null;
     }
   }
-  attempt(readConfig);
+  attempt(() => readConfig(environment));
   return {
-    database: attempt(readDatabaseConfig),
-    linkByMetadata: attempt(readLinkByMetadata),
-    api: attempt(readApiConfig),
-    authSecrets: attempt(readProfileSecrets),
+    database: attempt(() => readPart('database', environment)),
+    linkByMetadata: attempt(() => readPart('linkByMetadata', environment)),
+    api: attempt(() => readPart('stripeApi', environment)),
+    authSecrets: attempt(() => readPart('authSecrets', environment)),
     problems: [...problems.values()],
   };
 }

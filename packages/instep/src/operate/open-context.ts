@@ -6,14 +6,7 @@ import type { DatabaseServer } from 'instep-engine/postgres';
 import { createLogger, type Logger } from 'instep-engine/runtime';
 import { createStripeApi, keyKindOf, type StripeApi } from 'instep-engine/stripe';
 import type { OperateContext, Operated } from 'instep-operate';
-import {
-  ConfigInvalid,
-  type Environment,
-  readAccessPolicy,
-  readApiConfig,
-  readDatabaseConfig,
-  readLinkByMetadata,
-} from '../config/config.ts';
+import { ConfigInvalid, type Environment, readPart } from '../config/config.ts';
 import { connectToServer, prepareDatabase } from '../database/connect.ts';
 import { checkWholeSchema } from '../database/schema.ts';
 import { OTHER_FEATURES } from './other-features.ts';
@@ -47,9 +40,12 @@ export type OpenContextOptions = {
 export async function openContext(options: OpenContextOptions = {}): Promise<OperateContext> {
   const { instep, environment = process.env, logger = createLogger('silent') } = options;
   if (instep !== undefined) return await instep.operateContext();
-  const settings = { ...readContextSettings(environment), stripeApi: readApiConfig(environment) };
+  const settings = {
+    ...readContextSettings(environment),
+    stripeApi: readPart('stripeApi', environment),
+  };
   const server = await connectToServer({
-    ...readDatabaseConfig(environment),
+    ...readPart('database', environment),
     notice: (message) => logger.info(message),
   });
   try {
@@ -107,8 +103,8 @@ export function contextOn(
 
 /** What a context needs to know besides its connections. */
 export function readContextSettings(environment: Environment) {
-  const { planSelection, keepsPaused } = readAccessPolicy(environment);
-  return { planSelection, keepsPaused, linkByMetadata: readLinkByMetadata(environment) };
+  const { planSelection, keepsPaused } = readPart('accessPolicy', environment);
+  return { planSelection, keepsPaused, linkByMetadata: readPart('linkByMetadata', environment) };
 }
 
 type ContextOptions = Pick<
