@@ -39,11 +39,31 @@ test('a team that refuses its plan keeps no other from being rebuilt', async () 
   await expect(rebuildTeams(store.database)).rejects.toMatchObject({
     code: 'DATABASE_REFUSED',
   });
+  await query('drop trigger refuse on teams');
+});
+
+test('a state that differs is reported and repaired, even if no plan follows from it', async () => {
+  const { query } = store.database;
+  const { teamId, customerId } = await store.addTeam();
+  await openPipeline(store.database)([receivedEvent({ customerId, status: 'incomplete' })]);
+  const states = () =>
+    query('select subscriptions from instep.customers where customer_id = $1', [customerId]);
+  const before = await states();
+  await query(
+    `update instep.customers
+        set subscriptions = replace(subscriptions::text, 'incomplete', 'past_due')::json
+      where customer_id = $1`,
+    [customerId],
+  );
+  const found = { teamId, isKept: false, subscriptionIds: ['sub_1'] };
+  expect(await rebuildTeams(store.database, { teamId, isDryRun: true })).toMatchObject([found]);
+  expect(await rebuildTeams(store.database, { teamId })).toMatchObject([found]);
+  expect(await states()).toEqual(before);
+  expect(await rebuildTeams(store.database, { teamId })).toEqual([]);
 });
 
 test('the begin of a status is repaired, unless the log was pruned', async () => {
   const { query } = store.database;
-  await query('drop trigger if exists refuse on teams');
   const { teamId, customerId } = await store.addTeam();
   const ingest = openPipeline(store.database);
   for (const [status, createdSeconds] of [

@@ -5,7 +5,7 @@ import {
   type StatementRunner,
   type TeamsTable,
 } from 'instep-engine/postgres';
-import { rebuildState } from 'instep-engine/repair';
+import { foldLog } from 'instep-engine/repair';
 import type { PlanFieldName } from 'instep-engine/rule';
 import pg from 'pg';
 import { onTestFinished } from 'vitest';
@@ -67,8 +67,11 @@ export function openLog(database: StatementRunner, options: Partial<EventLogOpti
   return {
     ingest: (events: readonly LogEvent[]) => log.ingest(events),
     settle: (customerId: string) => log.settle(customerId),
-    rebuild: (customerId: string, isDryRun = false) =>
-      rebuildState(customerId, { ...all, prunedBeforeMs: null, isDryRun }),
+    async rebuild(customerId: string, isDryRun = false) {
+      const found = await foldLog(customerId, { ...all, prunedBeforeMs: null });
+      if (!isDryRun) await log.settle(customerId, found);
+      return found;
+    },
   };
 }
 

@@ -5,7 +5,7 @@ import type { CustomerState } from '../rule/customer-state.ts';
 import { fold } from '../rule/fold.ts';
 import { KnownEvents } from '../rule/known-events.ts';
 import { isPlanOf, NO_PLAN } from '../rule/plan.ts';
-import type { ActingOperator } from '../rule/plan-change.ts';
+import type { ActingOperator, ChangeCause } from '../rule/plan-change.ts';
 import { type Plan, type PlanInRow, partOf } from '../rule/plan-fields.ts';
 import { type ProductNames, teamPlan } from '../rule/plan-selection.ts';
 import { planWriterOf } from '../rule/plan-writer.ts';
@@ -20,10 +20,18 @@ import {
 import type { StoredCustomer, StoredTeam, Waiting } from './read-customers.ts';
 import type { LoggedEvents } from './read-events.ts';
 
-export type DecideOptions = AccessRules & {
-  readonly names: ProductNames;
-  /** Who settles the customer; by default, no operator does. */
+export type DecideOptions = AccessRules & SettleOptions & { readonly names: ProductNames };
+
+/** How a customer is settled. By default, its teams get their plan because they were linked, and no operator does it. */
+export type SettleOptions = {
   readonly operator?: ActingOperator | null;
+  readonly cause?: ChangeCause;
+  /** The names of products that are known. */
+  readonly names?: ProductNames;
+  /** A state to store in place of the one at this version. */
+  readonly rebuilt?: Pick<StoredCustomer, 'version' | 'state'>;
+  /** Whether a row that has a plan gets the customer's, or none if it has none, in place of this one. */
+  readonly isReplaced?: (plan: PlanInRow) => boolean;
 };
 
 /** What is written for a customer, if the version is still the one that was read. */
@@ -147,15 +155,17 @@ export function decideUnreadable(events: readonly LogEvent[]): readonly EventDec
 function decideTeam(
   team: StoredTeam,
   { state, plan, isApplied }: Pick<CustomerDecision, 'state' | 'plan'> & { isApplied: boolean },
-  { planSelection }: DecideOptions,
+  { planSelection, isReplaced = () => false }: DecideOptions,
 ): TeamDecision & { isKept: boolean } {
   const unchanged = { team, plan: null, isKept: false };
-  const isAffected = isApplied || isPlanOf(team.plan, NO_PLAN);
-  if (plan === null || !isAffected || isPlanOf(team.plan, plan)) return unchanged;
+  const isForced = isReplaced(team.plan);
+  const shouldBe = isForced ? (plan ?? NO_PLAN) : plan;
+  const isAffected = isForced || isApplied || isPlanOf(team.plan, NO_PLAN);
+  if (shouldBe === null || !isAffected || isPlanOf(team.plan, shouldBe)) return unchanged;
   // The end of another subscription says nothing about one that only the application knows.
-  const isEnd = planSelection === 'best' && plan.providerSubscriptionId === null;
-  if (isEnd && planWriterOf(team.plan, state) === 'unknown subscription') {
+  const isEnd = planSelection === 'best' && shouldBe.providerSubscriptionId === null;
+  if (!isForced && isEnd && planWriterOf(team.plan, state) === 'unknown subscription') {
     return { ...unchanged, isKept: true };
   }
-  return { team, plan: partOf(plan, team.plan), isKept: false };
+  return { team, plan: partOf(shouldBe, team.plan), isKept: false };
 }

@@ -1,7 +1,7 @@
 // The engine's log: the only way for an event to its team. Whatever has an event calls `ingest`.
 
 import { DatabaseConflict, DatabaseRefused, isUntranslatable } from '../postgres/errors.ts';
-import type { ActingOperator } from '../rule/plan-change.ts';
+import type { SettleOptions } from './decide.ts';
 import { EventQueues, type Queued } from './event-queues.ts';
 import type { LogEvent, LogResult } from './log-event.ts';
 import { type BatchResult, BatchStore, type StoreOptions } from './store-batch.ts';
@@ -55,10 +55,10 @@ export class EventLog {
    *
    * @throws the errors of the database
    */
-  settle(customerId: string, operator: ActingOperator | null = null): Promise<boolean> {
+  settle(customerId: string, options: SettleOptions = {}): Promise<boolean> {
     const { deadlineMs: timeoutMs } = this.#options;
     const settle = (isNamed: boolean) =>
-      repeat(() => this.#store.settle(customerId, { timeoutMs, isNamed, operator }));
+      repeat(() => this.#store.settle(customerId, { ...options, timeoutMs, isNamed }));
     return unlessRefused(settle(true), () => settle(false));
   }
 

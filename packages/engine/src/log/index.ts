@@ -1,6 +1,6 @@
 // `instep-engine/log`: the log and its queues.
 
-export { decide } from './decide.ts';
+export { decide, type SettleOptions } from './decide.ts';
 export { EventLog, type EventLogOptions } from './event-log.ts';
 export type { Queued } from './event-queues.ts';
 export {

@@ -11,7 +11,6 @@ import {
   writeProductName,
 } from '../postgres/statements/products.ts';
 import { readTeamsOf } from '../postgres/statements/teams.ts';
-import type { ActingOperator } from '../rule/plan-change.ts';
 import type { PlanSelection } from '../rule/plan-selection.ts';
 import { effectOf } from '../rule/status.ts';
 import { type Instrumentation, NO_INSTRUMENTATION } from '../runtime/instrumentation.ts';
@@ -19,7 +18,7 @@ import type { Logger } from '../runtime/logging.ts';
 import type { StripeApi } from '../stripe/api.ts';
 import { isId } from '../stripe/parse-event.ts';
 import { createNameLookup, type NameOf } from '../stripe/product-names.ts';
-import type { CustomerDecision } from './decide.ts';
+import type { CustomerDecision, SettleOptions } from './decide.ts';
 import { EventLog } from './event-log.ts';
 import type { Queued } from './event-queues.ts';
 import type { IngestResult, LogEvent, LogResult, TeamId } from './log-event.ts';
@@ -99,12 +98,9 @@ export class IngestPipeline {
   };
 
   /** @throws the errors of the database */
-  readonly settle = async (
-    customerId: string,
-    operator: ActingOperator | null = null,
-  ): Promise<boolean> => {
+  readonly settle = async (customerId: string, options?: SettleOptions): Promise<boolean> => {
     try {
-      return await this.#log.settle(customerId, operator);
+      return await this.#log.settle(customerId, options);
     } catch (error) {
       await this.#storeRefusedPlans(customerId, error);
       throw error;

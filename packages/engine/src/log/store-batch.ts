@@ -4,8 +4,13 @@ import type { StatementRunner, TextRow } from '../postgres/statement.ts';
 import type { TeamsTable } from '../postgres/teams-table.ts';
 import type { AccessRules } from '../rule/access-facts.ts';
 import { eventsNeededFor } from '../rule/known-events.ts';
-import type { ActingOperator } from '../rule/plan-change.ts';
-import { type CustomerDecision, decide, decideUnreadable, type EventDecision } from './decide.ts';
+import {
+  type CustomerDecision,
+  decide,
+  decideUnreadable,
+  type EventDecision,
+  type SettleOptions,
+} from './decide.ts';
 import type { LogEvent, LogResult, ReadableEvent } from './log-event.ts';
 import {
   type CustomerRow,
@@ -32,8 +37,6 @@ type BatchOptions = {
   readonly timeoutMs: number;
   /** Whether teams get the names of their plans. */
   readonly isNamed: boolean;
-  /** The operator who settles the customer, for the history of changes. */
-  readonly operator?: ActingOperator | null;
 };
 
 /**
@@ -75,11 +78,13 @@ export class BatchStore {
    * Gives the teams of a customer the plan that they should have, and its row what its state says under today's options.
    * Returns whether it was not locked.
    */
-  async settle(customerId: string, options: BatchOptions): Promise<boolean> {
+  async settle(customerId: string, options: BatchOptions & SettleOptions): Promise<boolean> {
     const texts = await this.#textsNow();
     const decided = await this.#decide(new Map([[customerId, []]]), texts, options);
+    const isKnown = ({ customer, state }: CustomerDecision) =>
+      customer.version > 0 || state.subscriptions.size > 0;
     const known = decided.flatMap(({ decision }) =>
-      decision.customer.version > 0 ? decision : [],
+      isKnown(decision) || changesAnything(decision) ? decision : [],
     );
     const { customerIds } = await this.#write(known, [], texts, options);
     return customerIds.size === known.length;
@@ -93,14 +98,14 @@ export class BatchStore {
     return this.#texts;
   }
 
-  async #decide(arrivals: Arrivals, { read }: Texts, { timeoutMs, operator = null }: BatchOptions) {
+  async #decide(arrivals: Arrivals, { read }: Texts, batch: BatchOptions & SettleOptions) {
+    const { timeoutMs, isNamed: _, names = namesIn(arrivals), ...settling } = batch;
     const statement = { name: 'read_customers', text: read, values: [[...arrivals.keys()]] };
     const rows = await this.#options.database.run<CustomerRow>(statement, timeoutMs);
-    const customers = customersIn(rows);
+    const customers = customersIn(rows).map((customer) => ({ ...customer, ...settling.rebuilt }));
     const logged = await this.#readNeeded(arrivals, customers, timeoutMs);
     const { planSelection, keepsPaused } = this.#options;
-    const names = namesIn(arrivals);
-    const options = { planSelection, keepsPaused, names, operator };
+    const options = { planSelection, keepsPaused, names, ...settling };
     return customers.map((customer) => {
       const { customerId } = customer;
       const events = arrivals.get(customerId) ?? [];

@@ -48,7 +48,7 @@ function customerJson(decision: CustomerDecision): string {
 function teamRows({ customer, teams, changedBy, options }: CustomerDecision) {
   const { operator } = changedBy ?? options;
   const change = {
-    cause: causeOf(changedBy),
+    cause: changedBy === null ? (options.cause ?? 'link') : causeOf(changedBy),
     event_id: changedBy?.eventId,
     event_created_at: timeText(changedBy?.subscription.createdSeconds),
     operator: operator?.name,
@@ -62,8 +62,7 @@ function teamRows({ customer, teams, changedBy, options }: CustomerDecision) {
   }));
 }
 
-function causeOf(event: ReadableEvent | null): ChangeCause {
-  if (event === null) return 'link';
+function causeOf(event: ReadableEvent): ChangeCause {
   return event.changeCause ?? (event.kind === 'snapshot' ? 'snapshot' : 'event');
 }
 

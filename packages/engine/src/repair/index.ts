@@ -5,7 +5,7 @@ export { ASK_STRIPE_JOB } from './ask-stripe.ts';
 export { readIsCompared, requestSubscriptions } from './asked-customers.ts';
 export { type LeasedRun, readLeasedJob, withLease } from './lease.ts';
 export { createPruneJob, type PruneServices, readPrunedBefore } from './prune.ts';
-export { type Difference, type RebuildFailure, rebuild, rebuildState } from './rebuild.ts';
+export { type Difference, foldLog, type RebuildFailure, rebuild } from './rebuild.ts';
 export { compareAnswer, snapshotOf } from './reconcile/compare-customer.ts';
 export type {
   DriftCause,

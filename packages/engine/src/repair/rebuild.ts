@@ -1,5 +1,5 @@
-// Computes the states of customers, and their teams, again from the whole event log, and repairs what differs. The states
-// must be what ingesting has stored, byte for byte.
+// Folds the whole event log again, and lets `settle` store and project the states that differ. They must be what ingesting
+// has stored, byte for byte.
 
 import { parseLogged } from '../log/parse-logged.ts';
 import type { Settle } from '../log/pipeline.ts';
@@ -12,25 +12,16 @@ import {
 } from '../log/read-events.ts';
 import type { ApplicationId } from '../postgres/application.ts';
 import type { Database, Query } from '../postgres/database.ts';
-import { canOthersSucceed } from '../postgres/errors.ts';
+import { canOthersSucceed, DatabaseBusy } from '../postgres/errors.ts';
 import { type Examined, rowsOf } from '../postgres/examine.ts';
 import type { StatementRunner } from '../postgres/statement.ts';
-import { writeCurrentPlan } from '../postgres/statements/current-plan.ts';
+import { productsOf } from '../postgres/statements/customers.ts';
 import { readProductNames } from '../postgres/statements/products.ts';
-import {
-  type LinkedTeam,
-  lockTeam,
-  readLinkedTeams,
-  readTeam,
-  readTeamsOf,
-  type Team,
-} from '../postgres/statements/teams.ts';
-import { UNSETTLED_RULES } from '../rule/access-facts.ts';
+import { readLinkedTeams, readTeam, readTeamsOf, type Team } from '../postgres/statements/teams.ts';
 import { type CustomerState, NO_STATE, type SubscriptionState } from '../rule/customer-state.ts';
 import { foldAll } from '../rule/fold.ts';
 import { hasPlan, isPlanOf, isSamePlan, NO_PLAN } from '../rule/plan.ts';
-import type { ActingOperator } from '../rule/plan-change.ts';
-import { type PlanInRow, partOf } from '../rule/plan-fields.ts';
+import { type Plan, type PlanInRow, partOf } from '../rule/plan-fields.ts';
 import { type PlanSelection, teamPlan } from '../rule/plan-selection.ts';
 import { planWriterOf } from '../rule/plan-writer.ts';
 import { readState, writeState } from '../rule/state-json.ts';
@@ -41,8 +32,6 @@ type RebuildOptions = {
   settle: Settle;
   teamId?: ApplicationId | undefined;
   isDryRun: boolean;
-  /** The operator who asked for it, for the history of changes. */
-  operator?: ActingOperator | null;
   onFailure?: (failure: RebuildFailure) => void;
 };
 
@@ -64,7 +53,7 @@ export type Difference = {
 const DEADLINE_MS = 10_000;
 
 /**
- * Replays the whole event log, team by team, and yields and repairs every difference. It can run at any time: a state is
+ * Folds the whole event log again, team by team, and yields and repairs every difference. It can run at any time: a state is
  * only replaced if no event was ingested meanwhile. One that can't be repaired delays no other. Rows that differ from what
  * Instep last wrote, such as a plan without any event, are reported and kept: only Stripe can tell whether they are right.
  * Plans that the application gave away are not even reported.
@@ -98,93 +87,65 @@ async function readTeams(
 async function rebuildCustomer(
   database: Database,
   customerId: string,
-  { planSelection, settle, isDryRun, operator = null }: RebuildOptions,
+  { planSelection, settle, isDryRun }: RebuildOptions,
 ): Promise<Difference[]> {
   const { query } = database;
-  const { stored, fromLog, subscriptionIds } = await rebuildState(customerId, {
-    ...{ database, planSelection, isDryRun, parse: parseLogged, deadlineMs: DEADLINE_MS },
+  const { stored, rebuilt, subscriptionIds } = await foldLog(customerId, {
+    ...{ database, planSelection, parse: parseLogged, deadlineMs: DEADLINE_MS },
     prunedBeforeMs: await readPrunedBefore(query),
   });
-  if (!isDryRun && subscriptionIds.length > 0) await settle(customerId);
-  const names = await readProductNames(query, productsOf(fromLog));
-  const plan = teamPlan(fromLog, planSelection, names);
-  const differences: Difference[] = [];
-  for (const team of await readTeamsOf(query, [customerId])) {
-    const { id: teamId, plan: is } = team;
-    const writers = [stored, fromLog].map((state) => planWriterOf(is, state));
-    const isGivenAway = writers.every((writer) => writer === 'app');
+  const names = await readProductNames(query, productsOf(rebuilt.state));
+  const plan = teamPlan(rebuilt.state, planSelection, names);
+  const isReplaced = (is: PlanInRow) => plan !== null && planWriterOf(is, stored) === 'instep';
+  const differences = (await readTeamsOf(query, [customerId])).flatMap(({ id, plan: is }) => {
+    const isGivenAway = [stored, rebuilt.state].every((state) => planWriterOf(is, state) === 'app');
     const shouldBe = isGivenAway ? is : planIn(is, plan);
     const isSame = isSamePlan(is, shouldBe);
-    const isKept = !isSame && (plan === null || writers[0] !== 'instep');
-    if (!isSame || (subscriptionIds.length > 0 && (plan !== null || isGivenAway))) {
-      differences.push({ teamId, customerId, is, shouldBe, isKept, subscriptionIds });
-    }
-    if (!isDryRun && !isSame && !isKept) {
-      await writePlan(database, team, { planSelection, operator });
-    }
+    if (isSame && subscriptionIds.length === 0) return [];
+    const isKept = !isSame && !isReplaced(is);
+    return { teamId: id, customerId, is, shouldBe, isKept, subscriptionIds };
+  });
+  const isChanged = subscriptionIds.length > 0 || differences.some(({ isKept }) => !isKept);
+  if (isDryRun || !isChanged) return differences;
+  if (!(await settle(customerId, { cause: 'rebuild', rebuilt, names, isReplaced }))) {
+    throw new DatabaseBusy('a team of the customer is locked, or an event has just arrived');
   }
   return differences;
 }
 
 /** The plan that a row should have. Without a known one, it has none. */
-function planIn(is: PlanInRow, plan: ReturnType<typeof teamPlan>): PlanInRow {
+function planIn(is: PlanInRow, plan: Plan | null): PlanInRow {
   if (plan === null) return hasPlan(is) ? partOf(NO_PLAN, is) : is;
   return isPlanOf(is, plan) ? is : partOf(plan, is);
 }
 
-/** Writes the plan that a team has now, unless it was changed meanwhile. */
-async function writePlan(
-  database: Database,
-  { id, customerId, plan }: LinkedTeam,
-  options: { planSelection: PlanSelection; operator: ActingOperator | null },
-): Promise<void> {
-  await database.transaction(async (query) => {
-    const locked = await lockTeam(query, id, 'no key update');
-    if (locked?.customerId !== customerId || !isSamePlan(locked.plan, plan)) return;
-    await writeCurrentPlan(query, locked, { ...options, isForced: true, cause: 'rebuild' });
-  });
-}
-
-function productsOf({ subscriptions }: CustomerState): string[] {
-  return [...subscriptions.values()].flatMap(
-    ({ deciding }) => deciding?.reported.plan.providerProductId ?? [],
-  );
-}
-
-type StateOptions = {
+type FoldOptions = {
   readonly database: StatementRunner;
   readonly parse: ParseLogged;
   readonly planSelection: PlanSelection;
   readonly deadlineMs: number;
   /** Events received before this time can be gone from the log; `null`: none are. */
   readonly prunedBeforeMs: number | null;
-  /** Whether only to report. */
-  readonly isDryRun: boolean;
 };
 
 /**
- * Stores the state that the log yields, if it differs and no event was ingested meanwhile. `settle` then projects it.
- * Returns the subscriptions whose stored state differs.
+ * The state of a customer that is stored, the one that the log yields, and the subscriptions in which they differ.
  *
  * @throws StateNewer
  */
-export async function rebuildState(
+export async function foldLog(
   customerId: string,
-  { database, parse, planSelection, deadlineMs, prunedBeforeMs, isDryRun }: StateOptions,
+  { database, parse, planSelection, deadlineMs, prunedBeforeMs }: FoldOptions,
 ) {
   type StateRow = { readonly version: string; readonly subscriptions: string };
   const [row] = await database.run<StateRow>(readStoredState(customerId), deadlineMs);
   const rows = await database.run<EventRow>(readEventsOfCustomer(customerId), deadlineMs);
   const { known } = eventsIn(rows, parse).get(customerId) ?? noEvents();
   const stored = row === undefined ? NO_STATE : readState(row.subscriptions);
-  const fromLog = withoutPruned(foldAll(known.all(), planSelection), stored, prunedBeforeMs);
-  const ids = new Set([...stored.subscriptions.keys(), ...fromLog.subscriptions.keys()]);
-  const subscriptionIds = [...ids].filter((id) => textOf(stored, id) !== textOf(fromLog, id));
-  if (!isDryRun && subscriptionIds.length > 0) {
-    const statement = repairState(customerId, row?.version ?? '0', writeState(fromLog));
-    await database.run(statement, deadlineMs);
-  }
-  return { stored, fromLog, subscriptionIds };
+  const state = withoutPruned(foldAll(known.all(), planSelection), stored, prunedBeforeMs);
+  const ids = new Set([...stored.subscriptions.keys(), ...state.subscriptions.keys()]);
+  const subscriptionIds = [...ids].filter((id) => textOf(stored, id) !== textOf(state, id));
+  return { stored, rebuilt: { version: Number(row?.version ?? 0), state }, subscriptionIds };
 }
 
 function textOf({ subscriptions }: CustomerState, id: string | null): string {
@@ -233,20 +194,4 @@ select${EVENT_COLUMNS}
    and outcome <> 'unreadable'
  order by position`,
   values: [customerId],
-});
-
-/** The other columns follow from the state: `settle` writes them, also after a crash, because of the rules. */
-const repairState = (customerId: string, version: string, state: string) => ({
-  name: 'repair_state',
-  text: `
-insert into instep.customers (
-         customer_id, version, subscriptions, subscription_ids, access_rules, grants_plan, had_team
-       )
-select $1, $2::bigint + 1, $3::json, '{}', '${UNSETTLED_RULES}', false, false
-    on conflict (customer_id) do update
-   set version = excluded.version,
-       subscriptions = excluded.subscriptions,
-       access_rules = excluded.access_rules
- where customers.version = $2::bigint`,
-  values: [customerId, version, state],
 });

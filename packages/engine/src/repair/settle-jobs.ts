@@ -6,12 +6,13 @@ import type { Database, Query } from '../postgres/database.ts';
 import { canOthersSucceed } from '../postgres/errors.ts';
 import { type DuePage, type Examined, findCustomers } from '../postgres/examine.ts';
 import type { NamedStatement } from '../postgres/named-statement.ts';
-import { writeCurrentPlan } from '../postgres/statements/current-plan.ts';
-import { lockTeam, readEmptyTeams, readTeamsOf } from '../postgres/statements/teams.ts';
+import { readStates } from '../postgres/statements/customers.ts';
+import { readEmptyTeams } from '../postgres/statements/teams.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { isAfter } from '../postgres/tables/id-from-text.ts';
 import { type AccessRules, ALL_ACCESS_RULES, accessRulesText } from '../rule/access-facts.ts';
-import type { PlanSelection } from '../rule/plan-selection.ts';
+import type { PlanInRow } from '../rule/plan-fields.ts';
+import { planWriterOf } from '../rule/plan-writer.ts';
 import type { Logger } from '../runtime/logging.ts';
 import { READS_ALL_TEAMS, sweep, withLease } from './lease.ts';
 import { Rests } from './rests.ts';
@@ -87,7 +88,7 @@ export function createSettleJobs(options: SettleOptions): Job[] {
       'plan-names',
       5_000,
       (page) => readNamelessCustomers(query, page),
-      (customerId) => nameTeams(database, customerId, planSelection),
+      (customerId) => nameTeams(query, customerId, settle),
     ),
   ];
 }
@@ -164,32 +165,9 @@ async function readCustomerIds(
   return { found: rows.map(({ customerId }) => customerId), examinedTo: null };
 }
 
-/** A plan that has its name, or whose name the application refuses, is not found again. */
-const NAME_PLAN = `
-      update instep.customers
-         set plan_name = name
-        from instep.products
-       where customer_id = $1
-         and product_id = provider_product_id
-         and is_nameless`;
-
-/**
- * Writes the name of the plan to the teams of a customer.
- *
- * @throws DatabaseBusy when another transaction has locked a team; DatabaseRefused
- */
-async function nameTeams(
-  database: Pick<Database, 'transaction'>,
-  customerId: string,
-  planSelection: PlanSelection,
-): Promise<boolean> {
-  return await database.transaction(async (query) => {
-    for (const { id } of await readTeamsOf(query, [customerId])) {
-      const team = await lockTeam(query, id, 'no key update nowait');
-      if (team?.customerId !== customerId) continue;
-      await writeCurrentPlan(query, team, { planSelection, cause: 'name' });
-    }
-    await query({ name: 'name_plan', text: NAME_PLAN, values: [customerId] });
-    return true;
-  });
+/** Writes the name of the plan to the teams of a customer, unless the application has written another plan. */
+async function nameTeams(query: Query, customerId: string, settle: Settle): Promise<boolean> {
+  const { of, names } = await readStates(query, [customerId]);
+  const isReplaced = (plan: PlanInRow) => planWriterOf(plan, of(customerId)) === 'instep';
+  return await settle(customerId, { cause: 'name', names, isReplaced });
 }

@@ -16,16 +16,11 @@ export function accessRulesText({ planSelection, keepsPaused }: AccessRules): st
   return keepsPaused ? `${planSelection}, keeps paused` : planSelection;
 }
 
-/** Of a row whose state was rebuilt, and whose other columns do not follow from it yet. */
-export const UNSETTLED_RULES = 'none';
-
 /** What a row can have as the text of its rules. */
-export const ALL_ACCESS_RULES: readonly string[] = [
-  UNSETTLED_RULES,
-  ...(['newest', 'best'] as const).flatMap((planSelection) =>
+export const ALL_ACCESS_RULES: readonly string[] = (['newest', 'best'] as const).flatMap(
+  (planSelection) =>
     [true, false].map((keepsPaused) => accessRulesText({ planSelection, keepsPaused })),
-  ),
-];
+);
 
 /** The subscription that decides access. */
 export type AccessFacts = {

@@ -141,7 +141,7 @@ export async function recorded<Result extends ActionResult>(
     ...context,
     operator,
     ingest: (events) => context.ingest(events.map((event) => ({ ...event, operator }))),
-    settle: (customerId) => context.settle(customerId, operator),
+    settle: (customerId, options) => context.settle(customerId, { ...options, operator }),
     async inTransaction(work) {
       const outcome = await database.transaction(async (query) => {
         const outcome = await work(query);

@@ -33,7 +33,8 @@ export async function readStates(
   return { of: (customerId) => states.get(customerId ?? '') ?? NO_STATE, names };
 }
 
-function productsOf({ subscriptions }: CustomerState): string[] {
+/** The products that a customer subscribes to. */
+export function productsOf({ subscriptions }: CustomerState): string[] {
   return [...subscriptions.values()].flatMap(
     ({ deciding }) => deciding?.reported.plan.providerProductId ?? [],
   );
