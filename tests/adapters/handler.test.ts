@@ -9,7 +9,7 @@ import {
 } from 'instep';
 import { signWebhook } from 'instep/testing';
 import pg from 'pg';
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Database } from '../support/internals/database.ts';
 import { addTeam, addUser, readTeam } from '../support/internals/rows.ts';
 import { startProxy } from '../support/network/tcp-proxy.ts';
@@ -52,6 +52,18 @@ const signatureOf = (body: string, atMs = Date.now()) => signWebhook(body, WEBHO
 function webhookRequest(body: string): Request {
   const headers = { 'stripe-signature': signatureOf(body) };
   return new Request('http://localhost/api/stripe/webhook', { method: 'POST', headers, body });
+}
+
+/** A body of this size, in chunks of a byte, that never ends. */
+function endlessBody(bytes: number): ReadableStream<Uint8Array> {
+  let sent = 0;
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      if (sent === bytes) await new Promise(() => undefined);
+      controller.enqueue(Buffer.from('x'));
+      sent += 1;
+    },
+  });
 }
 
 let count = 0;
@@ -105,10 +117,33 @@ describe('a request', () => {
     expect(lines.join()).toContain('BODY_ALREADY_READ');
   });
 
+  test.each([
+    ['declared', 'x'.repeat(1_025)],
+    ['in chunks without an end', endlessBody(1_025)],
+    ['that does not end in time', endlessBody(5)],
+  ])('with a body that is too much is answered 413 or 408: %s', async (how, body) => {
+    const handler = create({ environment: { ...environment, MAX_BODY_BYTES: '1024' } });
+    // Opens the service before the clock stops.
+    await handler(userRequest());
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const headers = { 'stripe-signature': signatureOf('') };
+    const init = { method: 'POST', headers, body, duplex: 'half' } as RequestInit;
+    let status = 0;
+    void handler(new Request('http://localhost/api/stripe/webhook', init)).then((response) => {
+      status = response.status;
+    });
+    while (status === 0) {
+      await vi.advanceTimersByTimeAsync(10_000);
+      await new Promise(setImmediate);
+    }
+    expect(status).toBe(how.includes('in time') ? 408 : 413);
+  });
+
   test('is served at the paths of the options, and nowhere else', async () => {
     const handler = create({ paths: { user: '/me', readiness: '/ready' } });
     const statusOf = async (path: string) => (await handler(userRequest('', path))).status;
-    expect(await statusOf('/me')).toBe(200);
+    expect(await statusOf('/m%65')).toBe(200);
     expect(await statusOf('/ready')).toBe(200);
     expect(await statusOf('/api/user')).toBe(404);
     expect(await statusOf('/healthz')).toBe(404);

@@ -43,6 +43,16 @@ test('an event of a team that is locked for a moment does not wait for other loc
   }
 });
 
+test('an event is applied while the app inserts rows that refer to its team', async () => {
+  const { teamId, customerId } = await store.addTeam();
+  await store.database.query('create table members (team_id integer references teams (id))');
+  await whileHeld(store.openAnother(), `insert into members values (${teamId})`, async () => {
+    const [result] = await openPipeline().ingest([receivedEvent({ customerId })]);
+    expect(result).toMatchObject({ outcome: 'applied', teamIds: [teamId] });
+  });
+  await store.database.query('drop table members');
+});
+
 test('a team whose trigger waits delays no other team, and again not when its event is sent again', async () => {
   const { query } = store.database;
   const slow = await store.addTeam();

@@ -18,10 +18,6 @@ async function serve(handle: Handler): Promise<string> {
   return server.url;
 }
 
-/** Answers with the path and the size of the body. */
-const echo: Handler = async ({ path, body }) =>
-  jsonResponse({ path, bytes: (await body(1_000_000)).byteLength });
-
 test('a connection with more than eight unanswered requests is closed, and others are answered', async () => {
   let handled = 0;
   let open = () => {};
@@ -41,26 +37,4 @@ test('a connection with more than eight unanswered requests is closed, and other
   expect(handled).toBeLessThanOrEqual(16);
   open();
   expect(statusesIn(await patient.closed())).toEqual(Array(8).fill(200));
-});
-
-test('requests with bodies that arrive together are answered in their order', async () => {
-  const url = await serve(echo);
-  const sized = (path: string, bytes: number) =>
-    `POST /${path} HTTP/1.1\r\nHost: x\r\nContent-Length: ${bytes}\r\n\r\n${'b'.repeat(bytes)}`;
-  const chunked =
-    'POST /chunked HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n' +
-    `${'4\r\n\r\n\r\n\r\n'.repeat(1_000)}0\r\n\r\n`;
-  const connection = openConnection(url);
-  connection.write(
-    [sized('large', 200_000), sized('small', 3), chunked, GET, sized('none', 0), CLOSE].join(''),
-  );
-  const bodies = [...(await connection.closed()).matchAll(/\{.*?\}/g)];
-  expect(bodies.map(([body]) => JSON.parse(body))).toEqual([
-    { path: '/large', bytes: 200_000 },
-    { path: '/small', bytes: 3 },
-    { path: '/chunked', bytes: 4_000 },
-    { path: '/one', bytes: 0 },
-    { path: '/none', bytes: 0 },
-    { path: '/last', bytes: 0 },
-  ]);
 });

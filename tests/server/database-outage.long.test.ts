@@ -41,6 +41,7 @@ async function untilWell(cookie: string): Promise<void> {
   const isWell = async () => {
     expect((await post(eventBody({ customerId }))).status).toBe(200);
     expect((await getUser(cookie)).status).toBe(200);
+    expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
   };
   await vi.waitFor(isWell, { timeout: 15_000, interval: 100 });
 }
@@ -59,6 +60,10 @@ describe.each(OUTAGES)('while the database is unreachable: %s', (behavior) => {
       const answers = await Promise.all([post(body), getUser(cookie), post(body)]);
       for (const answer of answers) await expectUnavailable(answer);
     }
+    await vi.waitFor(async () =>
+      expect((await fetch(`${service.url}/readyz`, { signal: inTime() })).status).toBe(503),
+    );
+    expect((await fetch(`${service.url}/healthz`)).status).toBe(200);
     for (const useless of ['', 'session=x', await service.cookieOf(id, 'another secret')]) {
       const response = await getUser(useless);
       expect(response.status).toBe(200);

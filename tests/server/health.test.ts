@@ -1,15 +1,9 @@
-import { afterAll, afterEach, expect, test, vi } from 'vitest';
-import { startProxy, type TcpProxy } from '../support/network/tcp-proxy.ts';
+import { afterEach, expect, test, vi } from 'vitest';
 import { migrateByNewer, undoNewer } from '../support/postgres/test-database.ts';
 import { useService } from '../support/service/contract-service.ts';
 import { eventBody } from '../support/stripe/events.ts';
 
-let proxy: TcpProxy;
-const service = useService({}, async (databaseUrl) => {
-  proxy = await startProxy(databaseUrl);
-  return proxy.url;
-});
-afterAll(() => proxy?.close());
+const service = useService();
 
 const WAIT = { timeout: 15_000, interval: 200 };
 
@@ -46,15 +40,6 @@ test('answers 200 while the process is alive and ready', async () => {
   expect(response.headers.get('cache-control')).toBe('no-store');
   expect(await response.json()).toEqual({ status: 'ok' });
 });
-
-test.each(['refuse', 'reset', 'swallow'] as const)(
-  'answers 503 while the database is unreachable: %s',
-  async (behavior) => {
-    await proxy.become(behavior);
-    await expectNotReady();
-    await proxy.become('forward');
-  },
-);
 
 test('answers 503 while the database lacks a migration', async () => {
   const { query } = service.database;

@@ -14,6 +14,9 @@ const service = useService();
 /** Without a well-formed signature, the body would not be read. */
 const WELL_FORMED_SIGNATURE = `Stripe-Signature: t=1,v1=${'0'.repeat(64)}`;
 
+const postWith = (...headers: string[]) =>
+  `POST /api/stripe/webhook HTTP/1.1\r\nHost: x\r\n${headers.join('\r\n')}\r\n\r\n`;
+
 /** Writes single bytes with pauses, until the server closes the connection. */
 async function drip(connection: RawConnection, bytes: string): Promise<string> {
   let position = 0;
@@ -33,46 +36,30 @@ function expectTooSlow(received: string): void {
   for (const status of statusesIn(received)) expect(status).toBe(408);
 }
 
-test.concurrent('closes the connection of a head that never ends', async () => {
+test.concurrent.each([
+  ['no request', '', ''],
+  ['a head that never ends', 'GET /api/user HTTP/1.1\r\nHost: x\r\n', 'X-Slow: x\r\n'],
+  ['chunks', postWith('Transfer-Encoding: chunked', WELL_FORMED_SIGNATURE), '1\r\nx\r\n'],
+])('closes a connection that takes too long: %s', async (_, head, slow) => {
   const connection = openConnection(service.url);
-  connection.write('GET /api/user HTTP/1.1\r\nHost: x\r\n');
-  expectTooSlow(await drip(connection, 'X-Slow: x\r\n'));
-});
-
-test.concurrent('closes a connection without a request', async () => {
-  expectTooSlow(await openConnection(service.url).closed());
+  connection.write(head);
+  expectTooSlow(await (slow === '' ? connection.closed() : drip(connection, slow)));
 });
 
 test.concurrent('a body that takes too long changes nothing, and its connection is closed', async () => {
   const { teamId, customerId } = await service.addTeam();
   const body = eventBody({ customerId });
-  const signature = signWebhook(body, WEBHOOK_SECRET, Date.now());
+  const signature = `Stripe-Signature: ${signWebhook(body, WEBHOOK_SECRET, Date.now())}`;
   const connection = openConnection(service.url);
-  connection.write(
-    `POST /api/stripe/webhook HTTP/1.1\r\nHost: x\r\nContent-Length: ${body.length}\r\n` +
-      `Stripe-Signature: ${signature}\r\n\r\n`,
-  );
+  connection.write(postWith(`Content-Length: ${body.length}`, signature));
   expectTooSlow(await drip(connection, body));
   expect(await service.planOf(teamId)).toEqual(NO_PLAN);
 });
 
-test.concurrent('closes the connection of chunks that take too long', async () => {
-  const connection = openConnection(service.url);
-  connection.write(
-    'POST /api/stripe/webhook HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n' +
-      `${WELL_FORMED_SIGNATURE}\r\n\r\n`,
-  );
-  expectTooSlow(await drip(connection, '1\r\nx\r\n'));
-});
-
 test.concurrent("100 slow senders don't delay others", async () => {
   const slow = Array.from({ length: 100 }, () => openConnection(service.url));
-  for (const connection of slow) {
-    connection.write(
-      'POST /api/stripe/webhook HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n' +
-        `${WELL_FORMED_SIGNATURE}\r\n\r\n{`,
-    );
-  }
+  const begun = `${postWith('Content-Length: 100', WELL_FORMED_SIGNATURE)}{`;
+  for (const connection of slow) connection.write(begun);
   const { id } = await service.addUser();
   const cookie = await service.cookieOf(id);
   const { teamId, customerId } = await service.addTeam();
