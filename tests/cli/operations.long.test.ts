@@ -1,7 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createDatabase } from '../support/postgres/test-database.ts';
-import { type InstepProcess, runInstep, SETTINGS } from '../support/process/instep-process.ts';
-import { useTakenPort } from '../support/process/taken-port.ts';
+import type { InstepProcess } from '../support/process/instep-process.ts';
 import { OPERATIONS_TOKEN } from '../support/secrets/test-secrets.ts';
 import { useService } from '../support/service/contract-service.ts';
 
@@ -51,26 +49,4 @@ describe('an operations listener that other machines reach', () => {
     expect((await fetch(url, { headers: wrong })).status).toBe(401);
     await service.process.logged({ msg: 'wrong operations token' });
   });
-});
-
-describe('a port that is taken', () => {
-  const takenPort = useTakenPort();
-
-  test.each(['OPS_PORT', 'PORT'])(
-    '%s exits with 1 and is named, and nothing is served',
-    async (variable) => {
-      const { code, stderr, stdout } = await runInstep(['serve'], {
-        ...SETTINGS,
-        DATABASE_URL: (await createDatabase()).url.href,
-        PORT: '0',
-        OPS_PORT: '0',
-        [variable]: takenPort(),
-      });
-      expect(code).toBe(1);
-      expect(stderr).toContain(
-        `listening on 127.0.0.1:${takenPort()} is taken: set ${variable} to`,
-      );
-      expect(stdout).not.toContain('listening');
-    },
-  );
 });

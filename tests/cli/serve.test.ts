@@ -32,14 +32,18 @@ async function refusalOf(environment: Record<string, string>): Promise<string> {
 
 const takenPort = useTakenPort();
 
-test('a port that is taken exits with 1 and a remedy, before it migrates', async () => {
-  const empty = await createEmptyDatabase();
-  expect(await refusalOf({ DATABASE_URL: empty.href, PORT: takenPort() })).toBe(
-    `instep: listening on 127.0.0.1:${takenPort()} is taken: set PORT to another [LISTEN_FAILED]\n`,
-  );
-  const database = connect(empty);
-  expect(await database.query(`select from pg_namespace where nspname = 'instep'`)).toEqual([]);
-});
+test.each(['PORT', 'OPS_PORT'])(
+  '%s that is taken exits with 1 and a remedy, before it migrates',
+  async (variable) => {
+    const empty = await createEmptyDatabase();
+    const ports = { OPS_PORT: '0', [variable]: takenPort() };
+    expect(await refusalOf({ DATABASE_URL: empty.href, ...ports })).toBe(
+      `instep: listening on 127.0.0.1:${takenPort()} is taken: set ${variable} to another [LISTEN_FAILED]\n`,
+    );
+    const database = connect(empty);
+    expect(await database.query(`select from pg_namespace where nspname = 'instep'`)).toEqual([]);
+  },
+);
 
 test('an address of another machine exits with 1', async () => {
   expect(await refusalOf({ HOST: '192.0.2.1' })).toMatch(/192\.0\.2\.1:0 failed: .*EADDRNOTAVAIL/);
