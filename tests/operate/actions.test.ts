@@ -1,12 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import {
-  type ActionRequest,
-  type ApplicationId,
   type Difference,
   findActions,
   findEvents,
   type Operator,
-  openContext,
   perform,
   type Replayed,
   readPlanChanges,
@@ -15,108 +12,65 @@ import {
   reconcileTeams,
   redactCustomer,
   replayLog,
-  type Subject,
 } from 'instep/operate';
-import { afterAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { collect } from '../support/collect.ts';
-import { addTeam } from '../support/internals/rows.ts';
-import { eventBody, received } from '../support/stripe/events.ts';
-import { openAccount } from '../support/stripe/reconciled-account.ts';
+import {
+  customerOf,
+  openOperatedAccount,
+  secondsAgo,
+  teamOf,
+} from '../support/stripe/operated-account.ts';
 
-const account = await openAccount();
-const { query } = account.database;
-const context = await openContext({ environment: account.environment });
-const operator: Operator = { name: 'user:7', how: 'application' };
-afterAll(() => context.close());
+const operated = await openOperatedAccount();
+const { account, context, query, operator, newTeam, planOf, recorded, link, unlink } = operated;
 
 beforeEach(async () => {
-  await query(`truncate teams, instep.events, instep.customers, instep.findings,
-                        instep.operator_actions`);
-  for (const { id } of account.subscriptions.newestFirst()) account.subscriptions.delete(id);
+  await operated.empty();
   for (const id of ['cus_1', 'cus_2']) account.customers.set({ id });
 });
 
-const secondsAgo = (seconds: number) => Math.floor(Date.now() / 1_000) - seconds;
-const newTeam = (name: string, customerId: string | null = null) =>
-  addTeam(query, { name, customerId });
-const planOf = async (id: Awaited<ReturnType<typeof newTeam>>) =>
-  (await readTeam(context, id))?.plan;
-
-/** The result of one action. */
-async function actOn(request: ActionRequest, reason = '') {
-  const { results } = await perform(context, { ...operator, reason }, [request]);
-  expect(results).toHaveLength(1);
-  return results[0];
-}
-
-const link = (teamId: ApplicationId, linkTo: string, expected: string | null = null, note = '') =>
-  actOn({ action: 'link', subject: team(teamId), linkTo, expectedCustomerId: expected }, note);
-const unlink = (teamId: ApplicationId, expectedCustomerId = 'cus_1') =>
-  actOn({ action: 'unlink', subject: team(teamId), expectedCustomerId });
-const team = (id: ApplicationId): Subject => ({ kind: 'team', id: String(id) });
-
-/** Parks the event of a payment. */
-async function park(customerId: string): Promise<void> {
-  const body = eventBody({ customerId, productId: 'prod_pro', createdSeconds: secondsAgo(3_600) });
-  await account.ingest([received(body, Date.now())]);
-}
+/** The event of a payment that waits for a team. */
+const park = (customerId: string) =>
+  operated.deliver({ customerId, productId: 'prod_pro', createdSeconds: secondsAgo(3_600) });
 
 test('links a team to a customer whose events are parked, and records who did it', async () => {
   const teamId = await newTeam('Acme');
   await park('cus_1');
-  const linked = await link(teamId, 'cus_1', null, 'paid with another address');
-  const { isDone, result } = linked ?? {};
+  const note = 'paid with another address';
+  const { isDone, result } = (await link(teamOf(teamId), 'cus_1', null, note)) ?? {};
   expect(isDone).toBe(true);
-  expect(result).toMatchObject({
-    code: 'linked',
-    teamId,
-    customerId: 'cus_1',
-    former: null,
-  });
+  expect(result).toMatchObject({ code: 'linked', teamId, customerId: 'cus_1', former: null });
   expect(await planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
-  expect((await findActions(context).page()).actions).toMatchObject([
-    {
-      subject: `team:${teamId}`,
-      action: 'link',
-      operator: 'user:7',
-      how: 'application',
-      note: 'paid with another address',
-      teamName: 'Acme',
-      result,
-    },
+  const by = { operator: 'user:7', how: 'application', note, teamName: 'Acme' };
+  expect(await recorded()).toMatchObject([
+    { ...by, subject: `team:${teamId}`, action: 'link', result },
   ]);
 });
 
 test('replaces a customer only if asked to', async () => {
   const teamId = await newTeam('Acme', 'cus_1');
-  const kept = await link(teamId, 'cus_2');
-  expect(kept).toMatchObject({
+  expect(await link(teamOf(teamId), 'cus_2')).toMatchObject({
     isDone: false,
     result: { code: 'has-another-customer', customerId: 'cus_1' },
   });
-  const replaced = await link(teamId, 'cus_2', 'cus_1');
+  const replaced = await link(teamOf(teamId), 'cus_2', 'cus_1');
   expect(replaced?.result).toMatchObject({ code: 'linked', former: 'cus_1' });
   expect(await readTeam(context, teamId)).toMatchObject({ customerId: 'cus_2' });
 });
 
 test('does not link a customer that Stripe does not know, unless Stripe does not answer', async () => {
   const teamId = await newTeam('Acme');
-  const unknown = await link(teamId, 'cus_typo');
+  const unknown = await link(teamOf(teamId), 'cus_typo');
   expect(unknown).toMatchObject({ isDone: false, result: { code: 'unknown-customer' } });
   expect(await readTeam(context, teamId)).toMatchObject({ customerId: null });
   account.fault = () => ({ status: 500 });
-  expect((await link(teamId, 'cus_typo'))?.result.code).toBe('linked');
-  account.fault = undefined;
+  expect((await link(teamOf(teamId), 'cus_typo'))?.result.code).toBe('linked');
 });
 
 test.each(['cus_2', null])('unlinks no customer but the expected one: %s', async (expected) => {
   const teamId = await newTeam('Acme', 'cus_1');
-  const request = {
-    action: 'unlink',
-    subject: team(teamId),
-    expectedCustomerId: expected,
-  } as const;
-  expect(await actOn(request)).toMatchObject({
+  expect(await unlink(teamId, expected)).toMatchObject({
     isDone: false,
     result: { code: 'has-another-customer', customerId: 'cus_1' },
   });
@@ -132,7 +86,7 @@ test('does not wait for a team that another transaction holds', async () => {
       await inTransaction(`set local lock_timeout = '1s'`);
       await inTransaction(lock);
     });
-    const linked = link(teamId, 'cus_1');
+    const linked = link(teamOf(teamId), 'cus_1');
     const ended = await Promise.race([linked, waiting.catch(() => 'the app')]);
     await Promise.allSettled([linked, waiting]);
     return ended;
@@ -146,7 +100,7 @@ test('does not wait for a team that another transaction holds', async () => {
 test('a trigger that skips the change of the customer leaves no change in the history', async () => {
   const teamId = await newTeam('Acme');
   await park('cus_1');
-  await link(teamId, 'cus_1');
+  await link(teamOf(teamId), 'cus_1');
   const historyOf = async () => (await readPlanChanges(context, { teamId })).length;
   const changes = await historyOf();
   await query(`
@@ -154,8 +108,8 @@ test('a trigger that skips the change of the customer leaves no change in the hi
     create trigger skip before update on teams for each row execute function skip()`);
   try {
     const refused = { isDone: false, result: { code: 'link-refused', teamId } };
-    expect(await unlink(teamId)).toMatchObject(refused);
-    expect(await link(teamId, 'cus_2', 'cus_1')).toMatchObject(refused);
+    expect(await unlink(teamId, 'cus_1')).toMatchObject(refused);
+    expect(await link(teamOf(teamId), 'cus_2', 'cus_1')).toMatchObject(refused);
   } finally {
     await query('drop function skip cascade');
   }
@@ -169,34 +123,26 @@ test('records the plans before and after each action, and finds the actions of a
   await park('cus_2');
   const grace: Operator = { name: 'user:8', how: 'application' };
   const events = findEvents(context).all();
-  await link(one, 'cus_1');
-  const subject: Subject = { kind: 'customer', id: 'cus_2' };
-  await actOn({ action: 'link', subject, linkTo: 'Other', expectedCustomerId: null });
-  await perform(context, grace, [
-    { action: 'unlink', subject: team(one), expectedCustomerId: 'cus_1' },
-  ]);
+  await link(teamOf(one), 'cus_1');
+  await link(customerOf('cus_2'), 'Other');
+  const unlinking = { subject: teamOf(one), expectedCustomerId: 'cus_1' } as const;
+  await perform(context, grace, [{ action: 'unlink', ...unlinking }]);
   await query('update teams set plan_name = null where id = $1', [other]);
   await rebuildTeams(context, grace, { teamId: other });
   await replayLog(context, grace, events);
-  const waiting: Subject = { kind: 'customer', id: 'cus_1' };
-  await actOn({ action: 'dismiss', subject: waiting });
+  await operated.dismiss(customerOf('cus_1'));
   const plan = expect.objectContaining({ subscriptionStatus: 'active', planName: 'Pro' });
   const changesBy = async (name: string) => {
     const found = await collect(findActions(context, { operator: name }).all());
     return found.map(({ action, subject, changes }) => ({ action, subject, changes }));
   };
+  const first = (teamId: unknown) => [
+    { id: expect.any(Number), teamId, before: null, after: plan },
+  ];
   expect(await changesBy('user:7')).toEqual([
     { action: 'dismiss', subject: 'customer:cus_1', changes: [] },
-    {
-      action: 'link',
-      subject: 'customer:cus_2',
-      changes: [{ id: expect.any(Number), teamId: other, before: null, after: plan }],
-    },
-    {
-      action: 'link',
-      subject: `team:${one}`,
-      changes: [{ id: expect.any(Number), teamId: one, before: null, after: plan }],
-    },
+    { action: 'link', subject: 'customer:cus_2', changes: first(other) },
+    { action: 'link', subject: `team:${one}`, changes: first(one) },
   ]);
   expect(await changesBy('user:8')).toMatchObject([
     { action: 'replay', subject: 'events:all', changes: [] },
@@ -209,38 +155,27 @@ test('records the plans before and after each action, and finds the actions of a
   expect(await changesBy('nobody')).toEqual([]);
 });
 
-test('records an action whose reason or name PostgreSQL could not store', async () => {
-  const id = await newTeam('Acme', 'cus_1');
-  const odd: Operator = { ...operator, reason: 'a\0b\ud800' };
-  const of = { subject: team(id), expectedCustomerId: 'cus_1', linkTo: 'cus\0\ud800' };
-  await perform(context, odd, [{ action: 'unlink', ...of }]);
-  await perform(context, odd, [{ action: 'link', ...of }]);
-  expect(await collect(findActions(context).all())).toMatchObject([
-    {
-      action: 'link',
-      note: 'ab\ufffd',
-      result: { code: 'unknown-customer', customerId: 'cus\ufffd' },
-    },
-    { action: 'unlink', isDone: true, note: 'ab\ufffd' },
+test('records an action as far as PostgreSQL can store its texts', async () => {
+  const subject = customerOf(`cus_${'x'.repeat(400)}`);
+  await operated.dismiss(subject, 'a\0b\ud800');
+  await link(teamOf(await newTeam('Acme')), 'cus\0\ud800');
+  expect(await recorded()).toMatchObject([
+    { action: 'link', result: { code: 'unknown-customer', customerId: 'cus\ufffd' } },
+    { subject: `customer:cus_${'x'.repeat(287)}`, isDone: true, note: 'ab\ufffd' },
   ]);
 });
 
 test.each([
-  ['a name that no team has', 'Nobody', 'no-such-team'],
-  ['nothing', '', 'no-such-team'],
   ['a name that two teams contain', 'Acm', 'several-teams'],
   ['the name of one team, part of which another has too', 'Acme', 'linked'],
 ])('a customer is linked to %s: %s', async (_, linkTo, code) => {
   await newTeam('Acme');
   await newTeam('Acme Two');
-  const subject = { kind: 'customer', id: 'cus_1' } as const;
-  const linked = await actOn({ action: 'link', subject, linkTo, expectedCustomerId: null });
-  expect(linked?.result.code).toBe(code);
+  expect((await link(customerOf('cus_1'), linkTo))?.result.code).toBe(code);
 });
 
 test("what fails doesn't stop the others, and what doesn't apply says so", async () => {
-  const teamId = String(await newTeam('Acme', 'cus_1'));
-  const subject: Subject = { kind: 'team', id: teamId };
+  const subject = teamOf(await newTeam('Acme', 'cus_1'));
   const { callId, results } = await perform(context, operator, [
     { action: 'link', subject, linkTo: 'acct_1', expectedCustomerId: 'cus_1' },
     { action: 'unlink', subject: { kind: 'event', id: '1' }, expectedCustomerId: null },
@@ -250,15 +185,16 @@ test("what fails doesn't stop the others, and what doesn't apply says so", async
   expect(results.map(({ result }) => result.code)).toEqual(codes);
   // One row for each action of a form on a subject.
   const ofForm = findActions(context, { callId });
-  const { actions: recorded } = await ofForm.page();
-  expect(recorded).toHaveLength(3);
+  const { actions } = await ofForm.page();
+  expect(actions).toHaveLength(3);
   const first = await ofForm.page({ limit: 1 });
   const rest = await ofForm.page({ start: { side: 'after', key: first.next ?? 0 } });
-  expect([...first.actions, ...rest.actions]).toEqual(recorded);
+  expect([...first.actions, ...rest.actions]).toEqual(actions);
   const key = rest.previous ?? 0;
   expect(await ofForm.page({ start: { side: 'before', key }, limit: 1 })).toEqual(first);
-  expect((await findActions(context, { callId: randomUUID() }).page()).actions).toEqual([]);
-  expect((await findActions(context, { callId: 'x' }).page()).actions).toEqual([]);
+  for (const other of [randomUUID(), 'x']) {
+    expect((await findActions(context, { callId: other }).page()).actions).toEqual([]);
+  }
 });
 
 test('reconciles all teams, and records repairs but no dry run', async () => {
@@ -267,12 +203,11 @@ test('reconciles all teams, and records repairs but no dry run', async () => {
   await account.happen({ ...fields, createdSeconds: secondsAgo(600) }, 'missed');
   const found = await reconcileTeams(context, operator, { isDryRun: true });
   expect(found).toMatchObject({ teams: 1, drifts: 1, repaired: 0 });
-  expect((await findActions(context).page()).actions).toEqual([]);
+  expect(await recorded()).toEqual([]);
   const counts = await reconcileTeams(context, operator);
   expect(counts).toMatchObject({ drifts: 1, repaired: 1 });
   expect(await planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
-  const actions = await collect(findActions(context).all());
-  expect(actions).toMatchObject([
+  expect(await recorded()).toMatchObject([
     { action: 'reconcile', subject: 'teams:all', isDone: true, result: { code: 'reconciled' } },
   ]);
 });
@@ -291,7 +226,7 @@ test('reports and repairs what differs from the event log', async () => {
   const repaired = await rebuildTeams(context, operator, { teamId });
   expect(repaired).toEqual({ ...none, repaired: 1 });
   expect(await rebuildTeams(context, operator)).toEqual(none);
-  expect(await collect(findActions(context).all())).toMatchObject([
+  expect(await recorded()).toMatchObject([
     { action: 'rebuild', subject: 'teams:all', result: { code: 'rebuilt', repaired: 0 } },
     { action: 'rebuild', subject: `team:${teamId}`, isDone: true, result: { repaired: 1 } },
   ]);
@@ -306,12 +241,11 @@ test('records who replayed, redacted and dismissed logged events', async () => {
   const outcomes = await replayLog(context, operator, events, onReplayed);
   expect(outcomes).toEqual({ parked: 1 });
   expect(replayed).toMatchObject([{ outcome: 'parked' }]);
-  const customerId = 'cus_1';
-  expect(await redactCustomer(context, operator, customerId)).toBe(1);
+  expect(await redactCustomer(context, operator, 'cus_1')).toBe(1);
   const by = { operator: 'user:7', how: 'application', isDone: true };
   const position = replayed[0]?.event.position;
   const customer = 'customer:cus_1';
-  expect(await collect(findActions(context).all())).toMatchObject([
+  expect(await recorded()).toMatchObject([
     { ...by, action: 'redact', subject: customer, result: { code: 'redacted', events: 1 } },
     { ...by, action: 'replay', subject: `event:${position}`, result: { outcomes: { parked: 1 } } },
     { ...by, action: 'replay', subject: 'events:all', result: { outcomes: { parked: 1 } } },

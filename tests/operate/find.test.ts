@@ -10,41 +10,19 @@ import {
   readTeam,
   teamNamed,
 } from 'instep/operate';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { collect } from '../support/collect.ts';
-import { addTeam } from '../support/internals/rows.ts';
-import { openAccount } from '../support/stripe/reconciled-account.ts';
+import { openOperatedAccount } from '../support/stripe/operated-account.ts';
 
-const account = await openAccount();
-const { query } = account.database;
-const context = await openContext({ environment: account.environment });
-afterAll(() => context.close());
-
-const fields = { customerId: 'cus_1', subscriptionId: 'sub_1', productId: 'prod_pro' };
-const [acme, other] = [
-  await addTeam(query, { name: 'Acme', customerId: 'cus_1' }),
-  await addTeam(query, { name: 'Other', customerId: null }),
-];
+const { account, context, query, newTeam } = await openOperatedAccount();
+const [acme, other] = [await newTeam('Acme', 'cus_1'), await newTeam('Other')];
 
 beforeAll(async () => {
-  const second = Math.floor(Date.now() / 1_000) - 600;
-  await account.happen({ ...fields, eventId: 'evt_1', createdSeconds: second });
-  await account.happen({
-    ...fields,
-    eventId: 'evt_2',
-    status: 'canceled',
-    createdSeconds: second + 60,
-  });
-});
-
-test.each([
-  ['its name', 'acm'],
-  ['its id', String(acme)],
-  ['its customer', 'cus_1'],
-  ['a subscription of its customer', 'sub_1'],
-])('finds a team by %s', async (_, text) => {
-  const { teams } = await findTeams(context, { text }).page();
-  expect(teams).toMatchObject([{ id: acme, name: 'Acme', customerId: 'cus_1' }]);
+  const fields = { customerId: 'cus_1', subscriptionId: 'sub_1', productId: 'prod_pro' };
+  const createdSeconds = Math.floor(Date.now() / 1_000) - 600;
+  await account.happen({ ...fields, eventId: 'evt_1', createdSeconds });
+  const end = { status: 'canceled', createdSeconds: createdSeconds + 60 };
+  await account.happen({ ...fields, eventId: 'evt_2', ...end });
 });
 
 test('finds teams page by page, and exports all of them', async () => {
@@ -57,6 +35,7 @@ test('finds teams page by page, and exports all of them', async () => {
 
 test('reads a team with the plan that it lost', async () => {
   expect(await readTeam(context, acme)).toMatchObject({
+    ...{ id: acme, name: 'Acme', customerId: 'cus_1' },
     plan: { subscriptionStatus: 'canceled' },
     lostPlan: { productId: 'prod_pro', planName: 'Pro' },
   });
@@ -117,8 +96,6 @@ test('finds teams by the email address of a person', async () => {
   await expect(findTeams(context, { email: 'ada@example.com' }).page()).rejects.toMatchObject({
     code: 'MEMBERS_UNKNOWN',
   });
-  const unknown = await findTeams(context, { text: 'ada@example.com' }).page();
-  expect(unknown).toMatchObject({ teams: [], peopleUnknown: 'MEMBERS_UNKNOWN' });
   await query(`create table "TeamMember" ("userId" integer, "teamId" integer)`);
   await query(`insert into users (id, email, password_hash) values (1, 'ada@example.com', '')`);
   await query(`insert into "TeamMember" values (1, $1), (1, $2)`, [acme, other]);
@@ -130,7 +107,6 @@ test('finds teams by the email address of a person', async () => {
   const byText = findTeams(own, { text: 'bob@example.com' });
   expect(await byText.page()).toMatchObject({ teams: [], peopleUnknown: null });
   expect(await teamNamed(own, 'ada@example.com')).toMatchObject({ code: 'several-teams' });
-  expect(await teamNamed(own, `#${acme}`)).toMatchObject({ id: acme });
   await own.close();
   // Declared by other names, which must be there.
   const tables = (members: object) => ({

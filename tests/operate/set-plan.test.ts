@@ -1,40 +1,21 @@
-import {
-  type ApplicationId,
-  findActions,
-  type Operator,
-  openContext,
-  perform,
-  readPlanChanges,
-  readPlanNames,
-  readTeam,
-} from 'instep/operate';
-import { afterAll, beforeEach, expect, test } from 'vitest';
+import { type ApplicationId, readPlanChanges, readPlanNames } from 'instep/operate';
+import { beforeEach, expect, test } from 'vitest';
 import { readAccess } from '../support/internals/access.ts';
-import { addTeam } from '../support/internals/rows.ts';
-import { openAccount } from '../support/stripe/reconciled-account.ts';
+import { openOperatedAccount, teamOf } from '../support/stripe/operated-account.ts';
 
-const account = await openAccount();
-const { query } = account.database;
-const context = await openContext({ environment: account.environment });
-const operator: Operator = { name: 'user:7', how: 'application', reason: 'our reseller' };
-afterAll(() => context.close());
+const { account, act, context, empty, query, planOf, recorded, ...operated } =
+  await openOperatedAccount();
 
 beforeEach(async () => {
-  await query(`truncate teams, instep.events, instep.customers, instep.findings, instep.waiting_plan_changes,
-                        instep.products, instep.plan_changes, instep.operator_actions`);
-  await query(`insert into instep.products (product_id, name) values ('prod_pro', 'Pro')`);
-  for (const { id } of account.subscriptions.newestFirst()) account.subscriptions.delete(id);
+  await empty();
+  await query(`insert into instep.products (product_id, name) values ('prod_pro', 'Pro')
+                   on conflict do nothing`);
 });
 
-const newTeam = (customerId: string | null) => addTeam(query, { name: 'Acme', customerId });
-const planOf = async (id: ApplicationId) => (await readTeam(context, id))?.plan;
+const newTeam = (customerId: string | null) => operated.newTeam('Acme', customerId);
 
-async function setPlan(teamId: ApplicationId, planName: string | null, isNewName = false) {
-  const subject = { kind: 'team', id: String(teamId) } as const;
-  const request = { action: 'set-plan', subject, planName, isNewName } as const;
-  const { results } = await perform(context, operator, [request]);
-  return results[0];
-}
+const setPlan = (teamId: ApplicationId, planName: string | null, isNewName = false) =>
+  act({ action: 'set-plan', subject: teamOf(teamId), planName, isNewName }, 'our reseller');
 
 const GIVEN = {
   planName: 'Pro',
@@ -53,7 +34,7 @@ test('a plan that is given is access, is recorded with who and why, and no compa
   expect(await planOf(teamId)).toEqual(GIVEN);
   expect(await readAccess(query, teamId)).toMatchObject({ hasAccess: true, reason: 'app' });
   const [change] = await readPlanChanges(context, { teamId });
-  const [action] = (await findActions(context, {}).page({ limit: 1 })).actions;
+  const [action] = await recorded();
   expect(change).toMatchObject({ cause: 'operator', operator: 'user:7', after: GIVEN });
   expect(action).toMatchObject({ action: 'set-plan', note: 'our reseller' });
   expect(action?.changes).toMatchObject([{ id: change?.id }]);

@@ -5,24 +5,15 @@ import {
   eventsNamed,
   explainEvent,
   explainTeam,
-  type Operator,
-  openContext,
-  perform,
   readTeam,
   type Timeline,
   type TimelineItem,
 } from 'instep/operate';
-import { afterAll, expect, test } from 'vitest';
-import { addTeam } from '../support/internals/rows.ts';
-import { eventBody, received } from '../support/stripe/events.ts';
-import { openAccount } from '../support/stripe/reconciled-account.ts';
+import { expect, test } from 'vitest';
+import { openOperatedAccount, teamOf } from '../support/stripe/operated-account.ts';
 import { repetitions } from '../support/test-length.ts';
 
-const account = await openAccount();
-const { query } = account.database;
-const context = await openContext({ environment: account.environment });
-const operator: Operator = { name: 'user:7', how: 'application' };
-afterAll(() => context.close());
+const { context, query, ...operated } = await openOperatedAccount();
 
 let count = 0;
 
@@ -30,8 +21,9 @@ let count = 0;
 async function arrange() {
   count += 1;
   const customerId = `cus_${count}`;
-  const teamId = await addTeam(query, { name: 'Acme', customerId });
-  const subject = { kind: 'team', id: String(teamId) } as const;
+  const teamId = await operated.newTeam('Acme', customerId);
+  const subject = teamOf(teamId);
+  const customerNow = async () => (await readTeam(context, teamId))?.customerId ?? null;
   let second = 0;
   const deliver = async (status: string, of = customerId) => {
     // Received in a later millisecond than what happened before it: in the same one, only the sources have an order.
@@ -39,22 +31,18 @@ async function arrange() {
     second += 1;
     const eventId = `evt_${count}_${second}`;
     const fields = { eventId, customerId: of, subscriptionId: `sub_${of}`, status };
-    const body = eventBody({
-      ...{ ...fields, productId: 'prod_pro', createdSeconds: 1_790_000_000 + second },
-    });
-    await account.ingest([received(body, Date.now())]);
+    const createdSeconds = 1_790_000_000 + second;
+    await operated.deliver({ ...fields, productId: 'prod_pro', createdSeconds });
     return eventId;
   };
-  const replaceBy = async (linkTo: string) => {
-    const expectedCustomerId = (await readTeam(context, teamId))?.customerId ?? null;
-    const request = { action: 'link', subject, linkTo, expectedCustomerId } as const;
-    await perform(context, operator, [request]);
-  };
+  const replaceBy = async (linkTo: string) =>
+    void (await operated.link(subject, linkTo, await customerNow()));
   const actOn = async (action: 'unlink' | 'link' | 'dismiss') => {
-    const has = (await readTeam(context, teamId))?.customerId ?? null;
-    const linking = { linkTo: customerId, expectedCustomerId: action === 'link' ? null : has };
-    const request = { action, subject, ...linking };
-    await perform(context, { ...operator, reason: 'why not' }, [request]);
+    const linking = {
+      linkTo: customerId,
+      expectedCustomerId: action === 'link' ? null : await customerNow(),
+    };
+    await operated.act({ action, subject, ...linking }, 'why not');
   };
   return {
     teamId,
