@@ -1,5 +1,4 @@
 import { type CheckoutServices, completeCheckout } from 'instep/src/checkout/checkout.ts';
-import type { PlanSelection } from 'instep-engine/rule';
 import type { ApplicationId } from 'instep-engine/src/postgres/application.ts';
 import type { Database, Query } from 'instep-engine/src/postgres/database.ts';
 import { linkTeam } from 'instep-engine/src/postgres/statements/link-teams.ts';
@@ -24,32 +23,21 @@ export class Application {
   readonly written = new Map<ApplicationId, TeamRecord>();
   readonly #database: Database;
   readonly #query: Query;
-  readonly #planSelection: PlanSelection;
   readonly #history: History;
   #teamId: ApplicationId;
   #lastStep: Promise<void> = Promise.resolve();
 
-  private constructor(
-    database: Database,
-    planSelection: PlanSelection,
-    history: History,
-    teamId: ApplicationId,
-  ) {
+  private constructor(database: Database, history: History, teamId: ApplicationId) {
     this.#database = database;
     this.#query = database.query;
-    this.#planSelection = planSelection;
     this.#history = history;
     this.#teamId = teamId;
   }
 
   /** Begins with a team that is not linked yet. */
-  static async open(
-    database: Database,
-    planSelection: PlanSelection,
-    history: History,
-  ): Promise<Application> {
+  static async open(database: Database, history: History): Promise<Application> {
     const teamId = await addTeam(database.query, { name: history.customerId, customerId: null });
-    return new Application(database, planSelection, history, teamId);
+    return new Application(database, history, teamId);
   }
 
   run(step: ApplicationStep): Promise<void> {
@@ -92,9 +80,8 @@ export class Application {
   }
 
   #link(): Promise<string | null> {
-    const options = { planSelection: this.#planSelection };
     return this.#database.transaction((query) =>
-      linkTeam(query, this.#teamId, this.#history.customerId, options),
+      linkTeam(query, this.#teamId, this.#history.customerId),
     );
   }
 

@@ -56,7 +56,7 @@ export async function openWorld(
   for (const customer of hasUndatedEvents ? withUndatedEvents(world, seed) : world) {
     const loss = drawLoss(customer, losses, random);
     const history = renderHistory(customer.lifecycle, customer.format);
-    const application = await Application.open(database, planSelection, history);
+    const application = await Application.open(database, history);
     const second = random.chance(SECOND_ENDPOINT) ? inAnyVersion(customer, random) : history;
     customers.set(history.customerId, {
       customer,

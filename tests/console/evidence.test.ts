@@ -3,7 +3,7 @@ import { signWebhook } from 'instep/testing';
 import { beforeEach, expect, test } from 'vitest';
 import { openConsole } from '../support/browser/console-pages.ts';
 import { createReconcileJob, FailedJobs, startMaintenance } from '../support/internals/repair.ts';
-import { addTeam, setCustomer } from '../support/internals/rows.ts';
+import { addTeam, linkTeam } from '../support/internals/rows.ts';
 import { SETTINGS } from '../support/process/instep-process.ts';
 import { WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
 import { openAskingJob, passTime } from '../support/service/asking-job.ts';
@@ -143,8 +143,8 @@ test('a team is compared only when Stripe has answered about its customer', asyn
   expect((await overview()).text).toContain('1 of 1 team compared with Stripe');
 
   // The customer may have changed while no team had it.
-  await database.transaction((query) => setCustomer(query, id, null));
-  await database.transaction((query) => setCustomer(query, id, 'cus_1'));
+  await database.transaction((query) => linkTeam(query, id, null));
+  await database.transaction((query) => linkTeam(query, id, 'cus_1'));
   expect((await overview()).text).toContain('0 of 1 team compared with Stripe');
 });
 

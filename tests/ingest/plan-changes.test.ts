@@ -67,8 +67,7 @@ describe.each(postgresServers)('the history of plans on $name', (server) => {
     await ingest([receivedEvent({ customerId, productId, createdSeconds: 1_900_000_000 })]);
     await writeProductName(query, productId, 'Late');
     await applyNames(other);
-    const options = { planSelection: 'newest' } as const;
-    await other.transaction((inside) => link(inside, teamId, `cus_other_${teamId}`, options));
+    await other.transaction((inside) => link(inside, teamId, `cus_other_${teamId}`));
     await query('drop view teams; alter table base rename to teams');
     const active = ['active', null, 'prod_1', 'sub_1'];
     const [unnamed, named] = [null, 'Late'].map((name) => ['active', name, productId, 'sub_1']);

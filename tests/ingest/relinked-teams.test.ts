@@ -47,10 +47,10 @@ function createJob(settle: Settle = openWholePipeline(store.database).settle) {
 
 const fillDueTeams = () => createJob()();
 
-const link = (teamId: ApplicationId, customerId: string) =>
-  store.database.transaction((query) =>
-    linkTeam(query, teamId, customerId, { planSelection: 'newest' }),
-  );
+async function link(teamId: ApplicationId, customerId: string): Promise<void> {
+  await store.database.transaction((query) => linkTeam(query, teamId, customerId));
+  await openWholePipeline(store.database).settle(customerId);
+}
 
 const addEmptyTeam = (customerId: string) =>
   addTeam(store.database.query, { name: 'Another', customerId });
@@ -125,6 +125,15 @@ test('a team that is linked to a customer with a plan gets that in one change', 
       { cause: 'link', customer_id: customerId, before: 'prod_1', after: 'prod_2' },
     ]);
   }
+});
+
+test('maintenance completes a link whose process was killed before the plan was written', async () => {
+  const { ingest, customerId } = await teamWithPlan();
+  await ingest([receivedEvent({ customerId, createdSeconds: 3_000, productId: 'prod_2' })]);
+  const { teamId } = await teamWithPlan();
+  await store.database.transaction((query) => linkTeam(query, teamId, customerId));
+  await openSettleJobs(store.database).parkedEvents(new AbortController().signal);
+  expect(await store.planOf(teamId)).toMatchObject({ providerProductId: 'prod_2' });
 });
 
 test('a refused plan rests after the first attempt', async () => {

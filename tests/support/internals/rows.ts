@@ -1,7 +1,7 @@
 // Names of the source that tests of several folders use: the only files that change when their modules move.
 
 export { readCustomerIdsOf, readStates } from 'instep-engine/src/postgres/statements/customers.ts';
-export { linkTeam, setCustomer } from 'instep-engine/src/postgres/statements/link-teams.ts';
+export { linkTeam } from 'instep-engine/src/postgres/statements/link-teams.ts';
 export {
   storeNamelessProducts,
   writeProductName,

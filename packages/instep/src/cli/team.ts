@@ -1,7 +1,7 @@
 // The commands about one team or about finding one.
 
 import type { Command } from 'commander';
-import { type ApplicationId, addTeam, linkTeam } from 'instep-engine/postgres';
+import { type ApplicationId, addTeam } from 'instep-engine/postgres';
 import {
   type ActionRequest,
   type ActionResult,
@@ -102,14 +102,10 @@ const acting = (...named: Parameters<typeof ofTeam>) => askReason(ofTeam(...name
 
 async function add({ name, customer, ...output }: { name: string; customer?: string } & Json) {
   const addNamed: Parameters<typeof withContext>[0] = async (context, operator) => {
-    const id = await context.database.transaction(async (query) => {
-      const teamId = await addTeam(query, { name, customerId: customer ?? null });
-      const by = { name: operator.name, actionId: null };
-      const linking = { ...context, operator: by, expectedCustomerId: null };
-      // It gets the plan of its customer.
-      if (customer !== undefined) await linkTeam(query, teamId, customer, linking);
-      return teamId;
-    });
+    const { query } = context.database;
+    const id = await addTeam(query, { name, customerId: customer ?? null });
+    const by = { name: operator.name, actionId: null };
+    if (customer !== undefined) await context.settle(customer, { operator: by });
     printData(teamData(await requireTeam(context, id)), output);
   };
   await withContext(addNamed, null, { createsDatabase: true });

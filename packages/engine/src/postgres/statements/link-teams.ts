@@ -1,28 +1,30 @@
-// Links teams to customers, each in a transaction.
+// Links teams to customers, each in a transaction. The caller then settles the customer.
 
+import { isPlanOf, NO_PLAN } from '../../rule/plan.ts';
+import type { ActingOperator } from '../../rule/plan-change.ts';
+import { partOf } from '../../rule/plan-fields.ts';
+import { planWriterOf } from '../../rule/plan-writer.ts';
 import { retry } from '../../runtime/retry.ts';
 import type { ApplicationId } from '../application.ts';
 import type { Database, Query } from '../database.ts';
 import { DatabaseBusy, DatabaseRefused } from '../errors.ts';
 import type { ApplicationTables } from '../tables/application-tables.ts';
 import { idFrom } from '../tables/id-from-text.ts';
-import { type CurrentPlanOptions, writeCurrentPlan } from './current-plan.ts';
-import { lockTeam, readTeamsOf } from './teams.ts';
+import { readStates } from './customers.ts';
+import { lockTeam, readTeamsOf, type Team } from './teams.ts';
+import { writePlan } from './write-plan.ts';
 
-type LinkOptions = CurrentPlanOptions & {
+type LinkOptions = {
   /** The customer that the team has, or `null`; any by default. */
   readonly expectedCustomerId?: string | null;
+  /** Who links it; by default, no operator does. */
+  readonly operator?: ActingOperator | null;
 };
 
-// Events of the customer that were decided without the team are decided again.
-const RAISE_VERSION = `
-      update instep.customers
-         set version = version + 1
-       where customer_id = $1`;
-
 /**
- * Gives a team a customer or none (`null`) in a transaction, and in the same change of its row the plan that it has then.
- * Returns the customer that it has, which stays as it is if it is not the expected one.
+ * Gives a team a customer or none (`null`) in a transaction. A plan of the customer waits for `settle`, which maintenance
+ * does within seconds; without one, the team loses the plan of its former customer at once. Returns the customer that it
+ * has, which stays as it is if it is not the expected one.
  *
  * @throws DatabaseRefused when another team is linked to the customer, or the application refuses or skips the update
  */
@@ -30,23 +32,36 @@ export async function linkTeam(
   query: Query,
   id: ApplicationId,
   customerId: string | null,
-  { expectedCustomerId, ...options }: LinkOptions,
+  { expectedCustomerId, operator = null }: LinkOptions = {},
 ): Promise<string | null> {
   await limitWait(query);
   const team = await lockTeam(query, id, 'update');
   if (team === null) throw notLinked();
-  const { customerId: formerCustomerId } = team;
-  const isChanged = formerCustomerId !== customerId;
-  const isExpected = [undefined, formerCustomerId].includes(expectedCustomerId);
-  if (isChanged && !isExpected) return formerCustomerId;
-  const isForced = formerCustomerId !== null && isChanged;
+  const { customerId: former } = team;
+  if (former === customerId) return customerId;
+  if (![undefined, former].includes(expectedCustomerId)) return former;
   await setCustomer(query, id, customerId);
-  if (customerId !== null) {
-    await query({ name: 'raise_version', text: RAISE_VERSION, values: [customerId] });
-  }
-  const writing = { ...options, isForced, formerCustomerId };
-  await writeCurrentPlan(query, { ...team, customerId }, writing);
+  const waiting = await query({ name: 'await_team', text: AWAIT_TEAM, values: [customerId] });
+  if (waiting.length === 0) await takePlan(query, team, operator);
   return customerId;
+}
+
+// Whatever the row has then, the team gets the plan.
+const AWAIT_TEAM = `
+      update instep.customers
+         set version = version + 1,
+             waiting = 'plan'
+       where customer_id = $1
+         and provider_subscription_id is not null
+      returning customer_id`;
+
+/** Takes away the plan of the team's former customer, unless the application gave it away. */
+async function takePlan(query: Query, team: Team, operator: ActingOperator | null): Promise<void> {
+  const { customerId, plan } = team;
+  if (customerId === null || isPlanOf(plan, NO_PLAN)) return;
+  const state = (await readStates(query, [customerId])).of(customerId);
+  if (planWriterOf(plan, state) === 'app') return;
+  await writePlan(query, { team, shouldBe: partOf(NO_PLAN, plan), cause: 'link', operator });
 }
 
 const FORGET_ANSWER = `
@@ -64,8 +79,7 @@ const SET_CUSTOMER = ({ teams: { table } }: ApplicationTables) => `
  * unique index, and whatever else needs a connection would wait with the link.
  */
 async function limitWait(query: Query): Promise<void> {
-  const text = `select set_config('lock_timeout', '250ms', true)`;
-  await query({ name: 'limit_wait', text });
+  await query("set local lock_timeout = '250ms'");
 }
 
 const notLinked = () =>
@@ -77,18 +91,15 @@ const notLinked = () =>
  * Gives a locked team a customer or none. @throws DatabaseRefused when another team is linked to the customer, or the
  * application skips the update; DatabaseBusy when another transaction links the customer
  */
-export async function setCustomer(
+async function setCustomer(
   query: Query,
   id: ApplicationId,
   customerId: string | null,
 ): Promise<void> {
-  const [rows] = await Promise.all([
-    query({ name: 'set_customer', text: SET_CUSTOMER, values: [id, customerId] }),
-    // Stripe is asked about the customer again, whatever it has answered while a former team had it. Not in one statement,
-    // because a rule of the application can make several of the update, which then can't be one with another.
-    query({ name: 'forget_answer', text: FORGET_ANSWER, values: [customerId] }),
-  ]);
+  const rows = await query({ name: 'set_customer', text: SET_CUSTOMER, values: [id, customerId] });
   if (rows.length === 0) throw notLinked();
+  // Stripe is asked about the customer again, whatever it has answered while a former team had it.
+  await query({ name: 'forget_answer', text: FORGET_ANSWER, values: [customerId] });
 }
 
 /** Why a team can't be linked to a customer. */

@@ -5,13 +5,14 @@ import type { LogEvent } from '../../log/log-event.ts';
 import type { ApplicationId } from '../../postgres/application.ts';
 import type { Query } from '../../postgres/database.ts';
 import { canOthersSucceed, DatabaseBusy } from '../../postgres/errors.ts';
-import { writeCurrentPlan } from '../../postgres/statements/current-plan.ts';
 import { readStates } from '../../postgres/statements/customers.ts';
 import { ISSUE_CAUSES, storeIssues } from '../../postgres/statements/issues.ts';
 import { readProductNames } from '../../postgres/statements/products.ts';
-import { type LinkedTeam, lockTeam, readTeamsOf } from '../../postgres/statements/teams.ts';
+import { type LinkedTeam, readTeamsOf } from '../../postgres/statements/teams.ts';
 import type { CustomerState } from '../../rule/customer-state.ts';
 import { hasPlan, isSamePlan } from '../../rule/plan.ts';
+import type { PlanInRow } from '../../rule/plan-fields.ts';
+import { planWriterOf } from '../../rule/plan-writer.ts';
 import { ENDED_STATUSES, effectOf } from '../../rule/status.ts';
 import { type ListedSubscription, makeSnapshot } from '../../stripe/subscription-snapshot.ts';
 import { storeAnswered } from '../asked-customers.ts';
@@ -192,24 +193,30 @@ async function findDrifts(
  */
 async function repair(drift: Drift, options: ReconcileOptions): Promise<boolean> {
   const { team, toIngest } = drift;
-  const { id, customerId, plan } = team;
-  const { database, ingest, planSelection, operator = null, logger } = options;
+  const { ingest, logger } = options;
   try {
     if (toIngest.length > 0) await ingest(toIngest.flatMap((dated) => snapshotOf(dated, options)));
-    if (hasRightPlan(drift)) return false;
-    await database.transaction(async (query) => {
-      const locked = await lockTeam(query, id, 'no key update');
-      if (locked?.customerId !== customerId || !isSamePlan(locked.plan, plan)) return;
-      const writing = { planSelection, operator, isForced: true, cause: 'repair' } as const;
-      await writeCurrentPlan(query, locked, writing);
-    });
+    if (!hasRightPlan(drift)) await replacePlan(team, options);
   } catch (err) {
     // A constraint of the application refused it, or the team is locked. The other teams are still repaired.
     if (!canOthersSucceed(err)) throw err;
-    logger.error({ teamId: id, err }, 'drift not repaired');
+    logger.error({ teamId: team.id, err }, 'drift not repaired');
     return !(err instanceof DatabaseBusy);
   }
   return false;
+}
+
+/** Replaces the plan of a team, unless its row has changed since, or the application gave the plan away. */
+async function replacePlan(
+  { customerId, plan }: LinkedTeam,
+  { database: { query }, settle }: ReconcileOptions,
+): Promise<void> {
+  const { of, names } = await readStates(query, [customerId]);
+  const isReplaced = (is: PlanInRow) =>
+    isSamePlan(is, plan) && planWriterOf(is, of(customerId)) !== 'app';
+  if (!(await settle(customerId, { cause: 'repair', names, isReplaced }))) {
+    throw new DatabaseBusy('the team is locked, or an event has just arrived');
+  }
 }
 
 /** Ingests the statuses that change no plan, and so are no drift. They count for the access. */

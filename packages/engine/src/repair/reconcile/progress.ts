@@ -3,7 +3,6 @@
 import * as v from 'valibot';
 import type { Ingest, Settle } from '../../log/pipeline.ts';
 import type { Database } from '../../postgres/database.ts';
-import type { ActingOperator } from '../../rule/plan-change.ts';
 import type { PlanSelection } from '../../rule/plan-selection.ts';
 import { CodedError } from '../../runtime/errors.ts';
 import type { Logger } from '../../runtime/logging.ts';
@@ -30,8 +29,6 @@ export type ReconcileServices = {
 export type ReconcileOptions = ReconcileServices & {
   /** Reports drift without repairing it. */
   readonly isDryRun: boolean;
-  /** The operator who asked for it. */
-  readonly operator?: ActingOperator;
   readonly onIssue: (issue: ReconciliationIssue) => void;
   /** How often all teams are compared, if this run is one of those: then it continues one that was interrupted. */
   readonly intervalMs?: number;
