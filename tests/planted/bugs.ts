@@ -106,7 +106,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'teamPlan(customer.state, options.planSelection, options.names)',
   ]),
   engine.unit('the end of an old subscription clears a new one', DECIDE, [
-    "const isEnd = planSelection === 'best' && plan.providerSubscriptionId === null;",
+    "const isEnd = planSelection === 'best' && shouldBe.providerSubscriptionId === null;",
     'const isEnd = false;',
   ]),
   engine.tests('an event in two API versions is two events', 'rule/same-event.ts', [
