@@ -96,9 +96,7 @@ export async function readBody(source: BodySource, limitBytes: number): Promise<
           reject(new HttpError(408, 'The body did not arrive completely in time.')),
         );
     });
-    const [first, ...others] = received;
-    // Most bodies arrive in one chunk, which is theirs alone: a copy would live as long as the event.
-    return first !== undefined && others.length === 0 ? first : Buffer.concat(received);
+    return Buffer.concat(received, body.sizeBytes);
   } finally {
     unfinished.end(body);
     // The source can hold on to `onChunk` until the sender has gone.
