@@ -109,7 +109,7 @@ export class IngestPipeline {
     }
   };
 
-  /** Whether an event that arrives now would be stored in time. */
+  /** Whether an event that arrives now can wait for a batch. */
   hasRoom(): boolean {
     return this.#log.queued().ready < this.#options.maxQueued;
   }
