@@ -1,11 +1,9 @@
 import { createLogger } from 'instep';
-import type { NamedToken } from 'instep/operate';
-import { connectToServer } from 'instep/src/database/connect.ts';
+import { type NamedToken, openContext } from 'instep/operate';
 import { createCheckoutSession } from 'instep/testing';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { undescribed } from '../contract/openapi-document.ts';
 import { atEndOfFile } from '../support/end-of-file.ts';
-import { parseDatabaseUrl } from '../support/internals/database.ts';
 import { openOperations } from '../support/internals/operations.ts';
 import { addTeam } from '../support/internals/rows.ts';
 import {
@@ -21,25 +19,14 @@ const { query } = account.database;
 
 /** The operations port of a process, with these tokens. */
 async function listen(tokens: readonly NamedToken[]): Promise<string> {
-  const { DATABASE_URL, STRIPE_API_BASE } = account.environment;
-  const server = await connectToServer({
-    address: parseDatabaseUrl(DATABASE_URL ?? ''),
-    dataFolder: '',
-    notice: () => undefined,
-  });
-  const operations = await openOperations({
-    config: {
-      operations: { host: '127.0.0.1', port: 0, tokens },
-      stripeApi: { secretKey: API_KEY, baseUrl: new URL(STRIPE_API_BASE ?? '') },
-      accessPolicy: { planSelection: 'newest', keepsPaused: false },
-      linkByMetadata: null,
-    },
-    logger: createLogger('silent'),
-    now: Date.now,
-  });
+  const operations = await openOperations(
+    { host: '127.0.0.1', port: 0, tokens },
+    createLogger('silent'),
+  );
   if (operations === null) throw new RangeError('no operations listener');
-  atEndOfFile(() => operations.close(1_000));
-  await operations.show(server, null);
+  atEndOfFile(() => operations.close());
+  const environment = { STRIPE_SECRET_KEY: API_KEY, ...account.environment };
+  await operations.show(await openContext({ environment }), null);
   return operations.url;
 }
 

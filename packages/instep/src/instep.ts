@@ -127,7 +127,8 @@ export type Service = Instep & {
   readonly query: Query;
   /** The pipeline's `ingest()`. */
   readonly ingestEvents: Ingest;
-  readonly databaseServer: DatabaseServer;
+  /** A context with connections of its own, so that a slow page does not delay events. */
+  openContext(): OperateContext;
   onPlanChange(name: string, handler: PlanChangeHandler, call?: FeedCall): Feed;
   /** Makes `/readyz` answer 503, so that load balancers send requests elsewhere. */
   stopBeingReady(): void;
@@ -157,6 +158,9 @@ export type InstepOptions = {
 };
 
 const MAX_CONNECTIONS = 10;
+
+/** Few connections, for the operators. */
+const FOR_OPERATORS = { maxConnections: 3, statementTimeoutMs: 5_000 };
 
 /** Logs which database is used, and the warnings about the configuration. */
 export function logSettings({ config, logger, pool }: InstepOptions): void {
@@ -230,7 +234,11 @@ export async function openService(options: InstepOptions): Promise<Service> {
     startMetrics,
     metrics: async () => await (await startMetrics()).expose(),
     ingestEvents: services.ingest,
-    databaseServer: server,
+    openContext() {
+      const onConnectionError = (err: Error) => logger.warn({ err }, 'database connection lost');
+      const opened = server.open({ ...FOR_OPERATORS, onConnectionError });
+      return { ...context, database: opened, close: () => opened.close() };
+    },
     completeCheckout: (...checkout) => completeCheckout(context, ...checkout),
     syncCustomer: (customerId) => syncCustomer(context, customerId),
     access: (teamId) => readAccess(query, teamId),

@@ -7,17 +7,11 @@ import { CHECK_CONNECTION, DatabaseUnavailable } from 'instep-engine/postgres';
 import { createLogger, type Logger, retry } from 'instep-engine/runtime';
 import { examineSilently } from '../adapters/handler.ts';
 import { type Config, ConfigInvalid, readConfig, readPart } from '../config/config.ts';
-import { checkWholeSchema } from '../database/schema.ts';
 import { type InstepOptions, logSettings, openService, type Service } from '../instep.ts';
-import { readContextSettings } from '../operate/open-context.ts';
-import {
-  OPERATIONS_DEADLINE_MS,
-  type Operations,
-  openOperations,
-} from '../operators-listener/open-operations.ts';
+import { openContextIn } from '../operate/open-context.ts';
+import { type Operations, openOperations } from '../operators-listener/open-operations.ts';
 import { createCommand } from './arguments.ts';
-import { nextSignal } from './output.ts';
-import { withDatabase } from './with-database.ts';
+import { nextSignal, printMessage } from './output.ts';
 
 const START_DEADLINE_MS = 30_000;
 const RETRY_AFTER_MS = 1_000;
@@ -65,7 +59,7 @@ async function serveUntil(ending: Promise<string>, config: Config, logger: Logge
   let server: RunningServer | undefined;
   let instep: Service | undefined;
   try {
-    operations = await listenForConsole(config, logger);
+    operations = await openOperations(config.operations, logger);
     server = await listen({
       host: config.host,
       port: config.port,
@@ -83,7 +77,8 @@ async function serveUntil(ending: Promise<string>, config: Config, logger: Logge
     logger.info({ url: server.url }, 'listening');
     await sleep(CONSOLE_DELAY_MS);
     if (operations !== null) {
-      await operations.show(instep.databaseServer, await instep.startMetrics());
+      const examine = () => examineSilently(process.env, logger);
+      await operations.show({ ...instep.openContext(), examine }, await instep.startMetrics());
     }
 
     logger.info({ signal: await ending }, 'shutting down');
@@ -92,7 +87,7 @@ async function serveUntil(ending: Promise<string>, config: Config, logger: Logge
     await sleep(config.shutdownDelayMs);
   } finally {
     await server?.close(config.shutdownDeadlineMs);
-    await operations?.close(OPERATIONS_DEADLINE_MS);
+    await operations?.close();
     await instep?.close();
   }
 }
@@ -113,14 +108,6 @@ async function openWithRetries(options: InstepOptions & { logger: Logger }): Pro
   });
 }
 
-function listenForConsole(
-  config: Parameters<typeof openOperations>[0]['config'],
-  logger: Logger,
-): Promise<Operations | null> {
-  const examine = () => examineSilently(process.env, logger);
-  return openOperations({ config, logger, now: Date.now, examine });
-}
-
 export function consoleCommand(): Command {
   return createCommand(
     'console',
@@ -131,24 +118,20 @@ export function consoleCommand(): Command {
 
 async function runConsole(): Promise<void> {
   const ending = nextSignal();
-  const operations = readPart('operations', process.env);
-  if (operations === null) {
+  const config = readPart('operations', process.env);
+  if (config === null) {
     const problem = 'is off, so the console has no address';
     throw new ConfigInvalid([{ variable: 'OPS_PORT', problem, remedy: 'set a port' }]);
   }
-  const { linkByMetadata, ...accessPolicy } = readContextSettings(process.env);
   const stripeApi = readPart('stripeApi', process.env);
-  const config = { operations, stripeApi, accessPolicy, linkByMetadata };
   const logger = createLogger('info');
-  await withDatabase(async ({ query }, server) => {
-    // Without the schema, every page would be an error.
-    await checkWholeSchema(query);
-    const listener = await listenForConsole(config, logger);
-    try {
-      await listener?.show(server, null);
-      await ending;
-    } finally {
-      await listener?.close(OPERATIONS_DEADLINE_MS);
-    }
-  });
+  const operations = await openOperations(config, logger);
+  try {
+    const context = await openContextIn(process.env, { stripeApi, logger, notice: printMessage });
+    const examine = () => examineSilently(process.env, logger);
+    await operations?.show({ ...context, examine }, null);
+    await ending;
+  } finally {
+    await operations?.close();
+  }
 }

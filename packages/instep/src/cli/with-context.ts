@@ -5,9 +5,9 @@ import type { ApplicationId } from 'instep-engine/postgres';
 import { createLogger } from 'instep-engine/runtime';
 import { type NamedTeam, type OperateContext, type Operator, readTeam } from 'instep-operate';
 import type { Config } from '../config/config.ts';
-import { openContextOn, readContextSettings } from '../operate/open-context.ts';
-import { CommandFailed } from './output.ts';
-import { requireDatabase, withServer } from './with-database.ts';
+import { openContextIn } from '../operate/open-context.ts';
+import { CommandFailed, printMessage } from './output.ts';
+import { requireDatabase } from './with-database.ts';
 
 /** What `--reason` of this process's command says. */
 let reason: string | undefined;
@@ -19,8 +19,6 @@ export function askReason(command: Command): Command {
   });
 }
 
-type StripeApiConfig = Config['stripeApi'];
-
 /**
  * Runs functions of `instep/operate` on the migrated database, for the account of the operating system, with or without
  * a running server. For those that ask Stripe, `stripeApi` says how. Only those that add something create the embedded
@@ -30,23 +28,18 @@ type StripeApiConfig = Config['stripeApi'];
  */
 export async function withContext<Result>(
   work: (context: OperateContext, operator: Operator) => Promise<Result>,
-  stripeApi: StripeApiConfig | null = null,
+  stripeApi: Config['stripeApi'] | null = null,
   { createsDatabase = false } = {},
 ): Promise<Result> {
   if (!createsDatabase) await requireDatabase();
-  return await withServer(async (server) => {
-    const context = await openContextOn(server, {
-      ...readContextSettings(process.env),
-      stripeApi,
-      logger: createLogger('warn', { write: (line) => void process.stderr.write(line) }),
-    });
-    const name = `uid:${process.getuid?.() ?? 'unknown'}`;
-    try {
-      return await work(context, { name, how: 'command', ...(reason !== undefined && { reason }) });
-    } finally {
-      await context.close();
-    }
-  });
+  const logger = createLogger('warn', { write: (line) => void process.stderr.write(line) });
+  const context = await openContextIn(process.env, { stripeApi, logger, notice: printMessage });
+  const name = `uid:${process.getuid?.() ?? 'unknown'}`;
+  try {
+    return await work(context, { name, how: 'command', ...(reason !== undefined && { reason }) });
+  } finally {
+    await context.close();
+  }
 }
 
 /** @throws CommandFailed if there is no such team */

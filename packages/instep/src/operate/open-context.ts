@@ -2,11 +2,11 @@
 
 import { randomUUID } from 'node:crypto';
 import { IngestPipeline } from 'instep-engine/log';
-import type { DatabaseServer } from 'instep-engine/postgres';
+import type { Database } from 'instep-engine/postgres';
 import { createLogger, type Logger } from 'instep-engine/runtime';
 import { createStripeApi, keyKindOf, type StripeApi } from 'instep-engine/stripe';
 import type { OperateContext, Operated } from 'instep-operate';
-import { ConfigInvalid, type Environment, readPart } from '../config/config.ts';
+import { type Config, ConfigInvalid, type Environment, readPart } from '../config/config.ts';
 import { connectToServer, prepareDatabase } from '../database/connect.ts';
 import { checkWholeSchema } from '../database/schema.ts';
 import { OTHER_FEATURES } from './other-features.ts';
@@ -40,80 +40,50 @@ export type OpenContextOptions = {
 export async function openContext(options: OpenContextOptions = {}): Promise<OperateContext> {
   const { instep, environment = process.env, logger = createLogger('silent') } = options;
   if (instep !== undefined) return await instep.operateContext();
-  const settings = {
-    ...readContextSettings(environment),
-    stripeApi: readPart('stripeApi', environment),
-  };
-  const server = await connectToServer({
-    ...readPart('database', environment),
-    notice: (message) => logger.info(message),
-  });
-  try {
-    const context = await openContextOn(server, { ...settings, logger });
-    const close = async () => {
-      await context.close();
-      await server.release();
-    };
-    return { ...context, close };
-  } catch (error) {
-    await server.release();
-    throw error;
-  }
+  const stripeApi = readPart('stripeApi', environment);
+  const notice = (message: string) => logger.info(message);
+  return await openContextIn(environment, { stripeApi, logger, notice });
 }
 
-type ContextSettings = Omit<ContextOptions, 'database' | 'close'>;
+type ConnectionOptions = Pick<ContextOptions, 'stripeApi' | 'logger'> & {
+  /** Shows a message of the embedded database. */
+  readonly notice: (message: string) => void;
+};
 
-/** Opens a context with connections of its own to a server, and migrates an embedded one. @throws as `openContext` */
-export async function openContextOn(
-  server: DatabaseServer,
-  settings: ContextSettings,
+/** Opens a context on the database of an environment, and migrates an embedded one. @throws as `openContext` */
+export async function openContextIn(
+  environment: Environment,
+  { notice, ...options }: ConnectionOptions,
 ): Promise<OperateContext> {
   const onConnectionError = (err: Error) =>
-    settings.logger.warn({ err }, 'database connection lost');
-  if (server.isEmbedded) await prepareDatabase(server, { onConnectionError });
-  const context = contextOn(server, { ...settings, maxConnections: 4, statementTimeoutMs: 10_000 });
+    options.logger.warn({ err }, 'database connection lost');
+  const server = await connectToServer({ ...readPart('database', environment), notice });
+  let database: Database | undefined;
+  const close = async () => {
+    await database?.close();
+    await server.release();
+  };
   try {
-    await checkWholeSchema(context.database.query);
-    return context;
+    if (server.isEmbedded) await prepareDatabase(server, { onConnectionError });
+    database = server.open({ maxConnections: 4, statementTimeoutMs: 10_000, onConnectionError });
+    await checkWholeSchema(database.query);
+    const { planSelection, keepsPaused } = readPart('accessPolicy', environment);
+    const linkByMetadata = readPart('linkByMetadata', environment);
+    const policy = { planSelection, keepsPaused, linkByMetadata };
+    return createContext({ ...policy, ...options, database, close });
   } catch (error) {
-    await context.close();
+    await close();
     throw error;
   }
-}
-
-/**
- * The same for a server that the caller has migrated. The few connections are its own, so that a slow page or command does
- * not delay events.
- */
-export function contextOn(
-  server: DatabaseServer,
-  settings: ContextSettings & {
-    readonly maxConnections: number;
-    readonly statementTimeoutMs: number;
-  },
-): OperateContext {
-  const { maxConnections, statementTimeoutMs, ...options } = settings;
-  const database = server.open({
-    maxConnections,
-    statementTimeoutMs,
-    onConnectionError: (err) => options.logger.warn({ err }, 'database connection lost'),
-  });
-  return createContext({ ...options, database, close: () => database.close() });
-}
-
-/** What a context needs to know besides its connections. */
-export function readContextSettings(environment: Environment) {
-  const { planSelection, keepsPaused } = readPart('accessPolicy', environment);
-  return { planSelection, keepsPaused, linkByMetadata: readPart('linkByMetadata', environment) };
 }
 
 type ContextOptions = Pick<
   OperateContext,
   'database' | 'planSelection' | 'keepsPaused' | 'linkByMetadata' | 'logger'
 > &
-  Partial<Pick<OperateContext, 'now' | 'close' | 'examine'>> & {
+  Partial<Pick<OperateContext, 'now' | 'close'>> & {
     /** `null`: Stripe is not asked. A running server looks up the names of products. */
-    readonly stripeApi: Parameters<typeof createStripeApi>[0] | null;
+    readonly stripeApi: Config['stripeApi'] | null;
   };
 
 /** More events than an operator replays at once. */
@@ -136,12 +106,14 @@ const WITHOUT_STRIPE: StripeApi = {
 export function createContext({ stripeApi, ...given }: ContextOptions): OperateContext {
   const services = { now: Date.now, close: async () => undefined, ...given };
   const api = stripeApi === null ? WITHOUT_STRIPE : createStripeApi(stripeApi);
-  const keyMode = stripeApi === null ? null : keyKindOf(stripeApi.secretKey).mode;
-  const pipeline = new IngestPipeline({ ...services, api, maxQueued: MAX_QUEUED });
-  const { ingest, settle, nameOf } = pipeline;
-  const otherFeatures = OTHER_FEATURES;
-  const clockMs = () => performance.now();
-  const nonce = randomUUID;
-  const own = { api, ingest, settle, nameOf, otherFeatures, keyMode, clockMs, nonce };
-  return { ...services, ...own };
+  const { ingest, settle, nameOf } = new IngestPipeline({
+    ...services,
+    ...{ api, maxQueued: MAX_QUEUED },
+  });
+  return {
+    ...{ ...services, api, ingest, settle, nameOf, otherFeatures: OTHER_FEATURES },
+    keyMode: stripeApi === null ? null : keyKindOf(stripeApi.secretKey).mode,
+    clockMs: () => performance.now(),
+    nonce: randomUUID,
+  };
 }

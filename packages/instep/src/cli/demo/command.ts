@@ -11,10 +11,7 @@ import { createLogger } from 'instep-engine/runtime';
 import { type Config, ConfigInvalid, readConfig } from '../../config/config.ts';
 import { connectToServer, emptyDatabase } from '../../database/connect.ts';
 import { openService } from '../../instep.ts';
-import {
-  OPERATIONS_DEADLINE_MS,
-  openOperations,
-} from '../../operators-listener/open-operations.ts';
+import { openOperations } from '../../operators-listener/open-operations.ts';
 import { type ApiCollection, startFakeStripeApi } from '../../testing/fake-stripe-api.ts';
 import { type SubscriptionEvent, signedRequest } from '../../testing/stripe-objects.ts';
 import { createCommand } from '../arguments.ts';
@@ -68,10 +65,10 @@ async function demo({ once = false }: { once?: boolean }): Promise<void> {
     if (!once) await addCompanies({ ...running, ingest, endMs: Date.now() });
     await showEvents(running);
     if (once) return;
-    const console = await openOperations({ config, logger, now: Date.now });
+    const console = await openOperations(config.operations, logger);
     if (console) {
-      closers.push(() => console.close(OPERATIONS_DEADLINE_MS));
-      await console.show(instep.databaseServer, await instep.startMetrics());
+      closers.push(() => console.close());
+      await console.show(instep.openContext(), await instep.startMetrics());
     }
     showNextSteps(running, console?.url);
     await ending;
