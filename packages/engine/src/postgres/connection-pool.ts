@@ -17,8 +17,13 @@ type ConnectionPoolOptions = {
   needsWrites: boolean;
   /** Of each session that no other client uses. */
   settings: Settings;
+  /** Shared by all pools of one server. */
+  failures: ServerFailures;
   onConnectionError: (error: Error) => void;
 };
+
+/** How often a connection to a server broke: after a failover, or with a server that hangs, all older ones are broken too. */
+export type ServerFailures = { count: number };
 
 /** The time to connect, and then to answer whether the server accepts writes. */
 const CONNECT_TIMEOUT_MS = 2_000;
@@ -39,7 +44,6 @@ export class ConnectionPool {
   #isOfApp: boolean;
   #pool: pg.Pool;
   #checked = new WeakMap<pg.ClientBase, CheckedConnection>();
-  #failures = 0;
 
   constructor(options: ConnectionPoolOptions) {
     const { connection } = options;
@@ -69,12 +73,12 @@ export class ConnectionPool {
   }
 
   /**
-   * Takes a broken connection out of its pool, together with all connections that are as old: after a
-   * failover, or with a server that hangs, they are broken as well. The connection keeps its place in the
-   * pool until its backend has ended, so that there are never more backends than places.
+   * Takes a broken connection out of its pool, together with all connections to the server that are as old. The
+   * connection keeps its place in the pool until its backend has ended, so that there are never more backends than
+   * places.
    */
   async discard(client: pg.PoolClient): Promise<void> {
-    if (this.#isTrusted(client)) this.#failures += 1;
+    if (this.#isTrusted(client)) this.#options.failures.count += 1;
     // The wait of a commit for a synchronous standby has no timeout.
     requestCancel(client);
     await Promise.race([client.end(), pause(END_TIMEOUT_MS, { ref: false })]);
@@ -92,7 +96,7 @@ export class ConnectionPool {
   }
 
   #isTrusted(client: pg.PoolClient): boolean {
-    return this.#checked.get(client)?.failuresBefore === this.#failures;
+    return this.#checked.get(client)?.failuresBefore === this.#options.failures.count;
   }
 
   /**
@@ -100,14 +104,14 @@ export class ConnectionPool {
    * for the connection gives up first, the pool loses the connection.
    */
   async #check(client: pg.PoolClient): Promise<void> {
-    const { settings, needsWrites, onConnectionError } = this.#options;
+    const { settings, needsWrites, failures, onConnectionError } = this.#options;
     if (isNative(client)) {
       client.release(true);
       throw new DatabaseUnusable(`the option \`pool\` uses pg-native, ${PASS_A_POOL}`);
     }
     if (this.#isOfApp) client.on('error', onConnectionError);
     // Before the check, so that a failure of other connections during it also counts for this one.
-    const failuresBefore = this.#failures;
+    const failuresBefore = failures.count;
     this.#checked.set(client, { failuresBefore, ownsSession: false });
     try {
       const [server] = await ask<{ isWritable: boolean; processId: number }>(client, READ_SERVER);

@@ -4,7 +4,7 @@
 import type pg from 'pg';
 import { withDeadline } from '../runtime/deadline.ts';
 import { inSpan } from '../runtime/tracing.ts';
-import { ConnectionPool } from './connection-pool.ts';
+import { ConnectionPool, type ServerFailures } from './connection-pool.ts';
 import type { DatabasePool, PoolUse, ServerConnection } from './database-pool.ts';
 import {
   DatabaseConflict,
@@ -118,7 +118,8 @@ class PooledDatabase implements Database {
       ...(searchPath && { search_path: searchPath }),
     };
     this.#setLocally = setStatements('set local', settings);
-    const pool = { ...options, needsWrites: !options.isReadOnly, settings };
+    const failures: ServerFailures = { count: 0 };
+    const pool = { ...options, needsWrites: !options.isReadOnly, settings, failures };
     const logConnections = Math.min(LOG_CONNECTIONS, Math.max(1, Math.floor(maxConnections / 2)));
     this.#pool = new ConnectionPool({
       ...pool,
