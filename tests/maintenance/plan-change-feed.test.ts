@@ -136,22 +136,6 @@ test('a new consumer starts with later changes, or with the oldest', async () =>
   expect(await add(newName(), 'beginning')).toBe(0);
 });
 
-test('now is the time of the call, however much later the consumer is added', async () => {
-  const passed: number[] = [];
-  await write([1]);
-  // Of what was written in the last milliseconds before the call, some can be passed too.
-  await store.database.query(
-    `update instep.plan_changes set changed_at = changed_at - interval '1 second'`,
-  );
-  const consumers = new PlanChangeConsumers({
-    ...{ database: store.database, logger, holder: newName(), isOnDemand: true },
-  });
-  consumers.start(newName(), ({ id }) => void passed.push(id));
-  const later = await write([1, 2]);
-  for (const job of consumers.jobs()) await job.run(signal);
-  expect(passed).toEqual(later.map(({ id }) => id));
-});
-
 test('a name that no consumer can have is refused at once', () => {
   const refused = expect.objectContaining({ code: 'CONSUMER_NAME_INVALID' });
   expect(() => openConsumer(() => undefined, { name: 'not a name' })).toThrow(refused);

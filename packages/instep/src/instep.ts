@@ -28,7 +28,7 @@ import type { Exposition, GaugeSources } from 'instep-operate/metrics';
 import { accessFeature } from './access/feature.ts';
 import { readAccess, type TeamAccess } from './access/team-access.ts';
 import { changesFeature } from './changes/feature.ts';
-import type { Feed, FeedCall, FeedOptions, PlanChangeHandler } from './changes/plan-change-feed.ts';
+import type { Feed, FeedOptions, PlanChangeHandler } from './changes/plan-change-feed.ts';
 import {
   type CompleteCheckoutRequest,
   completeCheckout,
@@ -129,7 +129,6 @@ export type Service = Instep & {
   readonly ingestEvents: Ingest;
   /** A context with connections of its own, so that a slow page does not delay events. */
   openContext(): OperateContext;
-  onPlanChange(name: string, handler: PlanChangeHandler, call?: FeedCall): Feed;
   /** Makes `/readyz` answer 503, so that load balancers send requests elsewhere. */
   stopBeingReady(): void;
 };

@@ -205,7 +205,6 @@ export class LazyService {
 
   #startFeed(name: string, handler: PlanChangeHandler, options?: FeedOptions): Feed {
     checkConsumerName(name);
-    const call = { ...options, calledAtMs: performance.now() };
     const stopping = new AbortController();
     // The database can be unreachable now, and a build imports the app without a configuration.
     const started = retry(() => this.#open(), {
@@ -213,7 +212,7 @@ export class LazyService {
       signal: stopping.signal,
       onRetry: (err) => this.#writeFailure({ err }),
     }).then(
-      (service) => (stopping.signal.aborted ? null : service.onPlanChange(name, handler, call)),
+      (service) => (stopping.signal.aborted ? null : service.onPlanChange(name, handler, options)),
       () => null,
     );
     const feed = {

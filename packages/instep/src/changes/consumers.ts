@@ -86,34 +86,8 @@ export async function readConsumer(
 /** The job whose lease the process has that works for a consumer. */
 export const jobOf = (consumer: string) => `plan changes: ${consumer}`;
 
-/** What was written so shortly before the call can be passed on too, because the statement takes a moment. */
-const MARGIN_MS = 100;
-
 /**
- * The last change before this long ago.
- *
- * @throws DatabaseUnavailable while a transaction that changes plans stays open, because it can have a lower id
- */
-async function readIdBefore(query: Query, agoMs: () => number): Promise<number> {
-  if (!(await writersHaveEnded(query, 'instep.plan_changes'))) {
-    throw new DatabaseUnavailable('a transaction that changes plans has been open for seconds');
-  }
-  const [row] = await query<{ id: number }>({
-    name: 'read_id_before',
-    text: `
-      select id
-        from instep.plan_changes
-       where changed_at <= clock_timestamp() - $1 * interval '1 millisecond'
-       order by id desc
-       limit 1`,
-    values: [agoMs()],
-  });
-  return row?.id ?? 0;
-}
-
-/**
- * Adds a consumer, unless it is known already. `calledAtMs`: when the app made the call, by `performance.now()`, where that
- * was earlier.
+ * Adds a consumer, unless it is known already.
  *
  * @throws ConsumerRefused: `CONSUMER_NAME_INVALID`
  * @throws DatabaseUnavailable while a transaction that changes plans stays open: where *now* begins is not certain
@@ -122,13 +96,14 @@ export async function addConsumer(
   query: Query,
   consumer: string,
   from: FeedStart,
-  calledAtMs: number | null = null,
 ): Promise<ConsumerPosition> {
   checkConsumerName(consumer);
-  const progress = await readConsumer(query, consumer);
-  if (progress !== null) return progress;
-  const agoMs = () => (calledAtMs === null ? 0 : performance.now() - calledAtMs + MARGIN_MS);
-  const position = from === 'now' ? await readIdBefore(query, agoMs) : 0;
+  const known = await readConsumer(query, consumer);
+  if (known !== null) return known;
+  const position = from === 'now' ? await readSettledId(query, 0) : 0;
+  if (position === null) {
+    throw new DatabaseUnavailable('a transaction that changes plans has been open for seconds');
+  }
   await query({
     name: 'add_consumer',
     text: `
@@ -164,9 +139,6 @@ export type ConsumerState = {
   }[];
 };
 
-const SET_ASIDE = `
-  jsonb_build_object('changeId', change_id, 'teamId', team_id, 'setAsideAt', set_aside_at, 'error', error)`;
-
 /** What an `OperateContext` has. */
 export type DatabaseContext = { readonly database: Pick<Database, 'query'> };
 
@@ -194,21 +166,20 @@ export async function findConsumers({
                 limit 1
              ) as "behindSince",
              "setAsideCount",
-             (
-               select coalesce(jsonb_agg(${SET_ASIDE} order by change_id), '[]')
-                 from (
-                        select *
-                          from instep.waiting_plan_changes
-                         where consumer = name
-                           and set_aside_at is not null
-                         order by change_id
-                         limit 100
-                      ) as first
-             ) as "setAside"
+             "setAside"
         from instep.plan_change_consumers
        cross join lateral (
                select min(change_id) filter (where set_aside_at is null) as first_id,
-                      count(*) filter (where set_aside_at is not null) as "setAsideCount"
+                      count(*) filter (where set_aside_at is not null) as "setAsideCount",
+                      to_jsonb((
+                        array_agg(
+                          jsonb_build_object(
+                            'changeId', change_id, 'teamId', team_id,
+                            'setAsideAt', set_aside_at, 'error', error
+                          )
+                          order by change_id
+                        ) filter (where set_aside_at is not null)
+                      )[:100]) as "setAside"
                  from instep.waiting_plan_changes
                 where consumer = name
              ) as taken
@@ -221,8 +192,6 @@ export type NewChangesRequest = {
   readonly consumer: string;
   /** Where a consumer starts that is not known yet; `now` by default. */
   readonly from?: FeedStart;
-  /** Only changes after this one, if it is later than the last one that was acknowledged. */
-  readonly afterId?: number;
   /** At most 1,000; 100 by default. */
   readonly limit?: number;
 };
@@ -251,9 +220,10 @@ export async function readPlanChanges(
   request: TeamChangesRequest | NewChangesRequest,
 ): Promise<PlanChange[]> {
   if ('teamId' in request) return await readTeamChanges(query, request);
-  const { consumer, from = 'now', afterId = 0, limit = 100 } = request;
-  const after = Math.max((await addConsumer(query, consumer, from)).position, afterId);
-  const values = [after, await readSettledId(query, after), Math.min(limit, MAX_PLAN_CHANGES)];
+  const { consumer, from = 'now', limit = 100 } = request;
+  const { position } = await addConsumer(query, consumer, from);
+  const upTo = await readSettledId(query, position);
+  const values = [position, upTo, Math.min(limit, MAX_PLAN_CHANGES)];
   return await query<PlanChange>({ name: 'read_new_changes', text: READ_NEW_CHANGES, values });
 }
 

@@ -24,12 +24,9 @@ import {
 export type PlanChangeHandler = (change: PlanChange) => unknown;
 
 export type FeedOptions = {
-  /** `now`, the time of the call, by default. A consumer that is known already continues where it was. */
+  /** `now` by default, when the database first knows of it. A consumer that is known already continues where it was. */
   readonly from?: FeedStart;
 };
-
-/** With when the app made the call, by the clock of `performance.now()`, where that was earlier. */
-export type FeedCall = FeedOptions & { readonly calledAtMs?: number };
 
 /** A handler that is called with changes of plans. */
 export type Feed = {
@@ -42,9 +39,8 @@ const POLL_INTERVAL_MS = 1_000;
 /** Another process takes over after this time and a poll. */
 const LEASE_MS = 8_000;
 
-/** A handler that takes longer has failed, and is called again. On demand, the platform waits for all jobs together. */
-const HANDLER_DEADLINE_MS = 30_000;
-const ON_DEMAND_HANDLER_DEADLINE_MS = 10_000;
+/** A handler that takes longer has failed, and is called again. */
+const HANDLER_DEADLINE_MS = 10_000;
 
 const MAX_ERROR_LENGTH = 500;
 
@@ -92,7 +88,6 @@ type Consumer = {
   readonly name: string;
   readonly handler: PlanChangeHandler;
   readonly from: FeedStart;
-  readonly calledAtMs: number;
 };
 
 type ConsumersOptions = {
@@ -118,9 +113,8 @@ export class PlanChangeConsumers {
    *
    * @throws ConsumerRefused: `CONSUMER_NAME_INVALID`
    */
-  start(name: string, handler: PlanChangeHandler, options: FeedCall = {}): Feed {
+  start(name: string, handler: PlanChangeHandler, { from = 'now' }: FeedOptions = {}): Feed {
     checkConsumerName(name);
-    const { from = 'now', calledAtMs = performance.now() } = options;
     const { isOnDemand, logger } = this.#options;
     const predecessor = this.#feeds.get(name)?.stop();
     let isStopped = false;
@@ -130,10 +124,7 @@ export class PlanChangeConsumers {
       intervalMs: isOnDemand ? 0 : POLL_INTERVAL_MS,
       run: async (signal) => {
         await predecessor;
-        passing = this.#passAll(
-          { name, handler, from, calledAtMs },
-          () => isStopped || signal.aborted,
-        );
+        passing = this.#passAll({ name, handler, from }, () => isStopped || signal.aborted);
         await passing;
       },
     };
@@ -160,9 +151,9 @@ export class PlanChangeConsumers {
 
   /** Passes on the changes that are due, and takes the next ones, until there is nothing left to do. */
   async #passAll(consumer: Consumer, isOver: () => boolean): Promise<void> {
-    const { name, from, calledAtMs } = consumer;
+    const { name, from } = consumer;
     const { query } = this.#options.database;
-    if (isOver() || !(await addConsumer(query, name, from, calledAtMs)).hasWork) return;
+    if (isOver() || !(await addConsumer(query, name, from)).hasWork) return;
     const { holder } = this.#options;
     const lease = { name: jobOf(name), holder, dueAfterMs: 0, leaseMs: LEASE_MS };
     await withLease(query, lease, async (run) => {
@@ -195,10 +186,9 @@ export class PlanChangeConsumers {
   /** Returns whether the handler has handled it. */
   async #pass(run: LeasedRun, { name, handler }: Consumer, change: PlanChange): Promise<boolean> {
     const values = [name, change.id];
-    const { isOnDemand, logger } = this.#options;
-    const deadlineMs = isOnDemand ? ON_DEMAND_HANDLER_DEADLINE_MS : HANDLER_DEADLINE_MS;
+    const { logger } = this.#options;
     try {
-      await withDeadline((async () => handler(change))(), deadlineMs);
+      await withDeadline((async () => handler(change))(), HANDLER_DEADLINE_MS);
     } catch (err) {
       const line = { consumer: name, changeId: change.id, teamId: change.teamId, err };
       const error = errorText(err).replaceAll('\0', '').slice(0, MAX_ERROR_LENGTH).toWellFormed();
