@@ -1,5 +1,5 @@
 import type { FeatureSchema } from './postgres/prepare.ts';
-import type { ReconcileServices } from './repair/reconcile/progress.ts';
+import type { ReconcileServices } from './repair/reconcile/compare-customer.ts';
 import type { Job, MaintenanceMode } from './repair/worker.ts';
 import type { StripeApi } from './stripe/api.ts';
 

@@ -1,6 +1,6 @@
 import { createSubscriptionEvent } from 'instep/testing';
 import { foldAll, type Plan, type PlanSelection, type SubscriptionEvent } from 'instep-engine/rule';
-import { driftOf } from 'instep-engine/src/repair/reconcile/drift.ts';
+import { compare } from 'instep-engine/src/repair/reconcile/drift.ts';
 import {
   type ListedSubscription,
   parseListedSubscription,
@@ -73,12 +73,14 @@ function drift({ plan = NO_PLAN, knows = [], lists, planSelection = 'newest', ..
   const team = { id: 1, customerId: 'cus_1', plan };
   const state = foldAll(knows, planSelection);
   const nowMs = (at.nowSeconds ?? AS_OF) * 1_000;
-  return driftOf(team, state, lists, { planSelection, names: NAMES, nowMs });
+  const customer = { teams: [team], state, listed: lists };
+  const { drifts, missed } = compare(customer, { planSelection, names: NAMES, nowMs });
+  return drifts[0] === undefined ? null : { ...drifts[0], missed };
 }
 
 /** The subscriptions of the snapshots, and the seconds that they are dated to. */
 const snapshotsOf = (found: ReturnType<typeof drift>) =>
-  found?.toIngest.map(({ listed: { subscriptionId }, seconds }) => [subscriptionId, seconds]);
+  found?.missed.map(({ listed: { subscriptionId }, seconds }) => [subscriptionId, seconds]);
 
 test("a team that matches Stripe's subscriptions has not drifted", () => {
   const lists = [listed('sub_1', 'active')];

@@ -1,5 +1,5 @@
 import type { Progress } from 'instep/operate';
-import { NOTHING_COUNTED } from 'instep-engine/src/repair/reconcile/progress.ts';
+import { NOTHING_COUNTED } from 'instep-engine/src/repair/reconcile/compare-customer.ts';
 import type { Query } from '../internals/database.ts';
 
 /** Records that all teams were compared with Stripe, without an issue. */
@@ -14,8 +14,7 @@ export async function recordComparison(query: Query, atMs = Date.now()): Promise
     phase: 'done',
     startedAtMs: atMs,
     isDryRun: false,
-    cursor: null,
-    afterTeamId: null,
+    after: null,
     counts: NOTHING_COUNTED,
     completed: { startedAtMs: atMs, endedAtMs: atMs, teams: 1 },
     intervalMs: 24 * 60 * 60 * 1_000,

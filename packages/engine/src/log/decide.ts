@@ -31,7 +31,7 @@ export type SettleOptions = {
   /** A state to store in place of the one at this version. */
   readonly rebuilt?: Pick<StoredCustomer, 'version' | 'state'>;
   /** Whether a row that has a plan gets the customer's, or none if it has none, in place of this one. */
-  readonly isReplaced?: (plan: PlanInRow) => boolean;
+  readonly isReplaced?: (plan: PlanInRow, state: CustomerState) => boolean;
 };
 
 /** What is written for a customer, if the version is still the one that was read. */
@@ -158,7 +158,7 @@ function decideTeam(
   { planSelection, isReplaced = () => false }: DecideOptions,
 ): TeamDecision & { isKept: boolean } {
   const unchanged = { team, plan: null, isKept: false };
-  const isForced = isReplaced(team.plan);
+  const isForced = isReplaced(team.plan, state);
   const shouldBe = isForced ? (plan ?? NO_PLAN) : plan;
   const isAffected = isForced || isApplied || isPlanOf(team.plan, NO_PLAN);
   if (shouldBe === null || !isAffected || isPlanOf(team.plan, shouldBe)) return unchanged;

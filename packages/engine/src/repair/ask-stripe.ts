@@ -17,8 +17,7 @@ import { parseListedSubscription } from '../stripe/subscription-snapshot.ts';
 import { readNewCustomers } from './asked-customers.ts';
 import type { FailedJobs } from './failed-jobs.ts';
 import { READS_ALL_TEAMS, sweep, withLease } from './lease.ts';
-import { snapshotOf } from './reconcile/compare-customer.ts';
-import type { ReconcileServices } from './reconcile/progress.ts';
+import { type ReconcileServices, snapshotOf } from './reconcile/compare-customer.ts';
 import { Rests } from './rests.ts';
 import { FORBIDDEN_PAUSE_MS, type Job, LACKS_PERMISSION } from './worker.ts';
 

@@ -6,7 +6,12 @@ export { readIsCompared, requestSubscriptions } from './asked-customers.ts';
 export { type LeasedRun, readLeasedJob, withLease } from './lease.ts';
 export { createPruneJob, type PruneServices, readPrunedBefore } from './prune.ts';
 export { type Difference, foldLog, type RebuildFailure, rebuild } from './rebuild.ts';
-export { compareAnswer, snapshotOf } from './reconcile/compare-customer.ts';
+export {
+  type Counts,
+  compareAnswer,
+  type ReconcileServices,
+  snapshotOf,
+} from './reconcile/compare-customer.ts';
 export type {
   DriftCause,
   DriftIssue,
@@ -14,13 +19,12 @@ export type {
 } from './reconcile/drift.ts';
 export { listCustomer, readListings } from './reconcile/listed-subscriptions.ts';
 export {
-  type Counts,
   type Progress,
-  type ReconcileServices,
   ReconciliationFailed,
   readProgress,
-} from './reconcile/progress.ts';
-export { reconcile, reconcileCustomer } from './reconcile/reconcile.ts';
+  reconcile,
+  reconcileCustomer,
+} from './reconcile/reconcile.ts';
 export { pseudonymsWith, redactBody, redactEvents } from './redact.ts';
 export { limitOwnRate, limitRate } from './stripe-calls.ts';
 export { type Job, type MaintenanceMode, startMaintenance } from './worker.ts';

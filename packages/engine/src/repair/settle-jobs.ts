@@ -11,6 +11,7 @@ import { readEmptyTeams } from '../postgres/statements/teams.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { isAfter } from '../postgres/tables/id-from-text.ts';
 import { type AccessRules, ALL_ACCESS_RULES, accessRulesText } from '../rule/access-facts.ts';
+import type { CustomerState } from '../rule/customer-state.ts';
 import type { PlanInRow } from '../rule/plan-fields.ts';
 import { planWriterOf } from '../rule/plan-writer.ts';
 import type { Logger } from '../runtime/logging.ts';
@@ -165,9 +166,11 @@ async function readCustomerIds(
   return { found: rows.map(({ customerId }) => customerId), examinedTo: null };
 }
 
+const isFromInstep = (plan: PlanInRow, state: CustomerState) =>
+  planWriterOf(plan, state) === 'instep';
+
 /** Writes the name of the plan to the teams of a customer, unless the application has written another plan. */
 async function nameTeams(query: Query, customerId: string, settle: Settle): Promise<boolean> {
-  const { of, names } = await readStates(query, [customerId]);
-  const isReplaced = (plan: PlanInRow) => planWriterOf(plan, of(customerId)) === 'instep';
-  return await settle(customerId, { cause: 'name', names, isReplaced });
+  const { names } = await readStates(query, [customerId]);
+  return await settle(customerId, { cause: 'name', names, isReplaced: isFromInstep });
 }

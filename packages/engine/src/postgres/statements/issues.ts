@@ -25,11 +25,11 @@ export type FoundIssue = {
   readonly customerId: string;
   /** `null` for a customer without a team. */
   readonly teamId: ApplicationId | null;
-  /** The plan at the comparison, and the plan that it should be; `null` if the issue is about the customer. */
-  readonly plan: PlanInRow | null;
-  readonly shouldBe: PlanInRow | null;
+  /** The plan at the comparison, and the plan that it should be, unless the issue is about the customer. */
+  readonly plan?: PlanInRow;
+  readonly shouldBe?: PlanInRow;
   /** When it began at the earliest, in seconds since 1970; `null`: unknown. */
-  readonly beganSeconds: number | null;
+  readonly beganSeconds?: number | null;
   /** The constraint that refuses the plan; `null`: unknown, or nothing is refused. */
   readonly refusedBy?: string | null;
 };
@@ -47,12 +47,13 @@ export async function storeIssues(
   found: readonly FoundIssue[],
   causes: readonly IssueCause[] = ISSUE_CAUSES,
 ): Promise<void> {
-  const rows = found.map(({ teamId, plan, shouldBe, refusedBy = null, ...others }) => ({
-    refusedBy,
+  const rows = found.map(({ teamId, plan, shouldBe, ...others }) => ({
+    beganSeconds: null,
+    refusedBy: null,
     ...others,
     teamId: teamId === null ? '' : String(teamId),
-    plan: plan && JSON.stringify(plan),
-    shouldBe: shouldBe && JSON.stringify(shouldBe),
+    plan: plan === undefined ? null : JSON.stringify(plan),
+    shouldBe: shouldBe === undefined ? null : JSON.stringify(shouldBe),
   }));
   await query({
     name: 'store_issues',

@@ -2,8 +2,8 @@
 // job that asks Stripe, and a comparison of all teams.
 
 import type { LogEvent } from '../../log/log-event.ts';
-import type { ApplicationId } from '../../postgres/application.ts';
-import type { Query } from '../../postgres/database.ts';
+import type { Ingest, Settle } from '../../log/pipeline.ts';
+import type { Database, Query } from '../../postgres/database.ts';
 import { canOthersSucceed, DatabaseBusy } from '../../postgres/errors.ts';
 import { readStates } from '../../postgres/statements/customers.ts';
 import { ISSUE_CAUSES, storeIssues } from '../../postgres/statements/issues.ts';
@@ -12,29 +12,65 @@ import { type LinkedTeam, readTeamsOf } from '../../postgres/statements/teams.ts
 import type { CustomerState } from '../../rule/customer-state.ts';
 import { hasPlan, isSamePlan } from '../../rule/plan.ts';
 import type { PlanInRow } from '../../rule/plan-fields.ts';
+import type { PlanSelection } from '../../rule/plan-selection.ts';
 import { planWriterOf } from '../../rule/plan-writer.ts';
-import { ENDED_STATUSES, effectOf } from '../../rule/status.ts';
+import { effectOf } from '../../rule/status.ts';
+import type { Logger } from '../../runtime/logging.ts';
+import type { StripeApi } from '../../stripe/api.ts';
+import type { Mode } from '../../stripe/key-kind.ts';
+import type { NameOf } from '../../stripe/product-names.ts';
 import { type ListedSubscription, makeSnapshot } from '../../stripe/subscription-snapshot.ts';
 import { storeAnswered } from '../asked-customers.ts';
 import {
-  customerIssue,
+  type Comparison,
+  compare,
   type DatedSubscription,
   type Drift,
-  driftOf,
-  foundIssueOf,
   hasRightPlan,
-  reconciliationIssueOf,
+  isAlive,
+  type ReconciliationIssue,
 } from './drift.ts';
-import { type CustomerListing, listCustomer } from './listed-subscriptions.ts';
-import type { Counts, ReconcileOptions, ReconcileServices } from './progress.ts';
+import { byCustomer, type CustomerListing, listCustomer } from './listed-subscriptions.ts';
 
-export type CompareOptions = ReconcileOptions & {
+export type ReconcileServices = {
+  readonly database: Database;
+  readonly ingest: Ingest;
+  readonly settle: Settle;
+  readonly api: Pick<StripeApi, 'listSubscriptions' | 'retrieveCustomer'>;
+  readonly nameOf: NameOf;
+  readonly planSelection: PlanSelection;
+  readonly keepsPaused?: boolean;
+  readonly linkByMetadata?: string | null | undefined;
+  readonly keyMode?: Mode | null;
+  readonly logger: Logger;
+  readonly now: () => number;
+  readonly nonce: () => string;
+};
+
+export type ReconcileOptions = ReconcileServices & {
+  /** Reports drift without repairing it. */
+  readonly isDryRun: boolean;
+  readonly onIssue: (issue: ReconciliationIssue) => void;
   /**
    * Leaves a customer without subscriptions alone: it has just got its team, and the app can know a subscription that Stripe
    * does not list yet.
    */
   readonly isNew?: boolean;
 };
+
+export const NOTHING_COUNTED = {
+  subscriptions: 0,
+  unreadable: 0,
+  teams: 0,
+  drifts: 0,
+  repaired: 0,
+  // Teams that have the right plan, but lack an event in the log.
+  unrecorded: 0,
+  customersWithoutTeam: 0,
+  unknownCustomers: 0,
+};
+
+export type Counts = Readonly<typeof NOTHING_COUNTED>;
 
 /** What is known of a customer: `teams`, as they were before Stripe was asked, and what it has answered. */
 export type Answered = {
@@ -47,7 +83,7 @@ export type Answered = {
 /** Asks Stripe about a customer, and compares its teams with the answer. */
 export async function compareCustomer(
   customerId: string,
-  options: CompareOptions,
+  options: ReconcileOptions,
   signal: AbortSignal,
 ): Promise<Partial<Counts>> {
   const askedAtMs = options.now();
@@ -58,63 +94,55 @@ export async function compareCustomer(
 
 /** Compares, repairs unless it is a dry run, reports, and stores that Stripe has answered. */
 export async function compareAnswer(
-  { customerId, teams: before, askedAtMs, listed }: Answered,
-  options: CompareOptions,
+  answered: Answered,
+  options: ReconcileOptions,
   signal: AbortSignal,
 ): Promise<Partial<Counts>> {
-  const { database, onIssue, isNew = false } = options;
-  const { query } = database;
-  if (listed === null) {
-    const unknown = await unknownAmong(before, customerId, options, signal);
-    for (const { id: teamId } of unknown) onIssue({ kind: 'unknown customer', teamId, customerId });
-    const issues = unknown.map(({ id }) => customerIssue('unknown customer', customerId, id));
-    await storeIssues(query, [customerId], issues);
-    await storeAnswered(query, [customerId], askedAtMs);
-    return { teams: before.length, unknownCustomers: unknown.length };
-  }
-  const { subscriptions, unreadable } = listed;
-  if (isNew && subscriptions.length === 0) {
-    await storeIssues(query, [customerId], [], ['unknown customer']);
-    await storeAnswered(query, [customerId], askedAtMs);
-    return {};
-  }
-  const found = await compareWith(customerId, before, listed, options);
-  await storeAnswered(query, [customerId], askedAtMs);
-  const counts = { ...found, subscriptions: subscriptions.length, unreadable };
-  const statuses = goingOn(subscriptions);
-  if (before.length > 0 || statuses.length === 0) return counts;
-  await reportTeamless([{ customerId, statuses }], options);
-  return { ...counts, customersWithoutTeam: 1 };
+  const { customerId, teams, listed, askedAtMs } = answered;
+  const counts =
+    listed === null
+      ? await reportUnknown(customerId, teams, options, signal)
+      : await compareWith(customerId, teams, listed, options);
+  await storeAnswered(options.database.query, [customerId], askedAtMs);
+  return { teams: teams.length, ...counts };
 }
 
-/** The statuses of the subscriptions that have not ended. */
-export function goingOn(subscriptions: readonly ListedSubscription[]): string[] {
-  return subscriptions.flatMap(({ endedSeconds, status }) =>
-    endedSeconds === null && !ENDED_STATUSES.includes(status) ? status : [],
-  );
-}
-
-/** Reports customers with a subscription that goes on, and without a team. */
-export async function reportTeamless(
-  customers: readonly { readonly customerId: string; readonly statuses: readonly string[] }[],
-  { database: { query }, onIssue }: Pick<ReconcileOptions, 'database' | 'onIssue'>,
-): Promise<void> {
-  for (const customer of customers) onIssue({ kind: 'customer without a team', ...customer });
-  const customerIds = customers.map(({ customerId }) => customerId);
-  const issues = customerIds.map((id) => customerIssue('customer without a team', id, null));
-  await storeIssues(query, customerIds, issues);
-}
-
-/** Those of the teams for which it is an issue. Nothing is wrong with one without a plan if the customer was deleted. */
-async function unknownAmong(
-  teams: readonly LinkedTeam[],
+/**
+ * Reports the teams of a customer that Stripe does not know. Nothing is wrong with one without a plan if the customer was
+ * deleted.
+ */
+async function reportUnknown(
   customerId: string,
-  { api }: Pick<ReconcileServices, 'api'>,
+  teams: readonly LinkedTeam[],
+  { api, database, onIssue }: ReconcileOptions,
   signal: AbortSignal,
-): Promise<LinkedTeam[]> {
-  if (teams.every(({ plan }) => hasPlan(plan))) return [...teams];
-  const isDeleted = (await api.retrieveCustomer(customerId, signal))?.isDeleted ?? false;
-  return teams.filter(({ plan }) => !isDeleted || hasPlan(plan));
+): Promise<Partial<Counts>> {
+  const isDeleted =
+    !teams.every(({ plan }) => hasPlan(plan)) &&
+    (await api.retrieveCustomer(customerId, signal))?.isDeleted;
+  const unknown = teams.filter(({ plan }) => !isDeleted || hasPlan(plan));
+  const found = unknown.map(({ id: teamId }) => ({ teamId, customerId }));
+  for (const one of found) onIssue({ kind: 'unknown customer', ...one });
+  const issues = found.map((one) => ({ cause: 'unknown customer', ...one }) as const);
+  await storeIssues(database.query, [customerId], issues);
+  return { unknownCustomers: unknown.length };
+}
+
+/** Reports the customers of subscriptions that go on, who have no team. Returns who they are. */
+export async function reportTeamless(
+  listed: readonly ListedSubscription[],
+  { database: { query }, onIssue }: Pick<ReconcileOptions, 'database' | 'onIssue'>,
+): Promise<readonly string[]> {
+  const teamless = byCustomer(listed.filter(isAlive));
+  for (const [customerId, own] of teamless) {
+    const statuses = own.map(({ status }) => status);
+    onIssue({ kind: 'customer without a team', customerId, statuses });
+  }
+  const customerIds = [...teamless.keys()];
+  const cause = 'customer without a team';
+  const issues = customerIds.map((customerId) => ({ cause, teamId: null, customerId }) as const);
+  await storeIssues(query, customerIds, issues);
+  return customerIds;
 }
 
 /** Finds the drifts of a customer's teams, repairs them unless it is a dry run, and reports them. */
@@ -124,131 +152,107 @@ async function compareWith(
   listed: CustomerListing,
   options: ReconcileOptions,
 ): Promise<Partial<Counts>> {
-  const { database, isDryRun, onIssue } = options;
-  const isAsBefore = ({ team }: Drift) =>
-    before.some(({ id, plan }) => id === team.id && isSamePlan(plan, team.plan));
-  // The app or an event has just written another row, of which the list can know nothing.
-  const drifts = (await findDrifts(customerId, listed, options)).drifts.filter(isAsBefore);
-  const refused = new Set<ApplicationId>();
-  let now: Found = { drifts, teams: before };
-  if (!isDryRun) {
-    for (const drift of drifts) if (await repair(drift, options)) refused.add(drift.team.id);
-    await ingestOtherStatuses(customerId, listed.subscriptions, options);
-    if (drifts.length > 0) now = await findDrifts(customerId, listed, options);
+  const { database, isDryRun, onIssue, isNew = false } = options;
+  const { subscriptions, unreadable } = listed;
+  if (isNew && subscriptions.length === 0) {
+    await storeIssues(database.query, [customerId], [], ['unknown customer']);
+    return {};
   }
-  const isLeft = ({ team }: Drift) => now.drifts.some((one) => one.team.id === team.id);
-  // The others were deleted, or have another customer now.
-  const there = drifts.filter(({ team }) => now.teams.some(({ id }) => id === team.id));
-  for (const drift of there) onIssue(reconciliationIssueOf(drift, !isDryRun && !isLeft(drift)));
-  const wrong = there.filter((drift) => !hasRightPlan(drift));
-  const unrepaired = wrong.filter((drift) => isDryRun || isLeft(drift));
-  await storeIssues(
-    database.query,
-    [customerId],
-    unrepaired.map((drift) => foundIssueOf(drift, refused.has(drift.team.id))),
-    // Only a repair shows whether the database still refuses a plan.
-    ISSUE_CAUSES.filter((cause) => !isDryRun || cause !== 'plan refused'),
+  const names = await namesOf(subscriptions, options);
+  const found = await findDrifts(customerId, listed, names, options);
+  // Otherwise the app or an event has just written another row, of which the list can know nothing.
+  const drifts = found.drifts.filter(({ teamId, is }) =>
+    before.some(({ id, plan }) => id === teamId && isSamePlan(plan, is)),
   );
+  const snapshots = [...(drifts.length > 0 ? found.missed : []), ...found.statuses];
+  const tried = isDryRun ? null : await repair(customerId, drifts, snapshots, names, options);
+  const isChanged = !isDryRun && drifts.length > 0;
+  const now = isChanged ? await findDrifts(customerId, listed, names, options) : found;
+  const leftOf = ({ teamId }: Drift) => now.drifts.find((one) => one.teamId === teamId);
+  // The others were deleted, or have another customer now.
+  const there = drifts.filter(({ teamId }) => now.teams.some(({ id }) => id === teamId));
+  for (const drift of there) onIssue(issueOf(drift, !isDryRun && leftOf(drift) === undefined));
+  const wrong = there.filter((drift) => !hasRightPlan(drift));
+  const left = wrong.flatMap((drift) => leftOf(drift) ?? []);
+  const issues = left.map(({ is: plan, sinceSeconds: beganSeconds, ...drift }) => {
+    // If only the name was not written, the application refuses it.
+    const isNameRefused = tried === 'done' && drift.cause === 'another plan name';
+    const cause = isNameRefused ? 'refused' : tried;
+    return { ...drift, plan, beganSeconds, ...(cause === 'refused' && PLAN_REFUSED) };
+  });
+  // Only a repair shows whether the database still refuses a plan.
+  const causes = ISSUE_CAUSES.filter((cause) => !isDryRun || cause !== 'plan refused');
+  await storeIssues(database.query, [customerId], issues, causes);
+  const teamless = before.length > 0 ? [] : await reportTeamless(subscriptions, options);
   return {
-    teams: before.length,
+    subscriptions: subscriptions.length,
+    unreadable,
     drifts: wrong.length,
-    repaired: wrong.length - unrepaired.length,
+    repaired: isDryRun ? 0 : wrong.length - left.length,
     unrecorded: there.length - wrong.length,
+    customersWithoutTeam: teamless.length,
   };
 }
 
-type Found = { readonly teams: readonly LinkedTeam[]; readonly drifts: readonly Drift[] };
+const PLAN_REFUSED = { cause: 'plan refused' } as const;
+
+function issueOf(drift: Drift, isRepaired: boolean): ReconciliationIssue {
+  const { teamId, customerId, subscriptionIds } = drift;
+  if (hasRightPlan(drift)) return { kind: 'unrecorded', teamId, customerId, subscriptionIds };
+  return { kind: 'drift', ...drift, isRepaired };
+}
+
+type Names = ReadonlyMap<string, string>;
 
 /** Compares the teams of a customer and its subscriptions, both at one moment, with what Stripe lists. */
 async function findDrifts(
   customerId: string,
-  { subscriptions, unreadable }: CustomerListing,
-  options: ReconcileOptions,
-): Promise<Found> {
-  const { database, planSelection, now } = options;
-  const names = await namesOf(subscriptions, options);
+  { subscriptions: listed, unreadable }: CustomerListing,
+  names: Names,
+  { database, planSelection, now }: ReconcileOptions,
+): Promise<Comparison & { readonly teams: readonly LinkedTeam[] }> {
   return await database.transaction(
     async (query) => {
       const teams = await readTeamsOf(query, [customerId]);
       const stored = await readStates(query, [customerId]);
-      const allNames = new Map([...stored.names, ...names]);
-      const found = { planSelection, names: allNames, nowMs: now() };
-      const drifts = teams.flatMap(
-        (team) => driftOf(team, stored.of(customerId), subscriptions, found) ?? [],
-      );
-      const isListed = ({ team }: Drift) =>
-        subscriptions.some(
-          ({ subscriptionId }) => subscriptionId === team.plan.providerSubscriptionId,
-        );
+      const rules = { planSelection, names: new Map([...stored.names, ...names]), nowMs: now() };
+      const found = compare({ teams, state: stored.of(customerId), listed }, rules);
       // The row's subscription can be the one that can't be read.
-      return { teams, drifts: unreadable === 0 ? drifts : drifts.filter(isListed) };
+      const isListed = ({ is }: Drift) =>
+        listed.some(({ subscriptionId }) => subscriptionId === is.providerSubscriptionId);
+      const drifts = unreadable === 0 ? found.drifts : found.drifts.filter(isListed);
+      return { ...found, teams, drifts };
     },
     { isolation: 'repeatable read' },
   );
 }
 
 /**
- * Ingests what Stripe lists as snapshots, so that newer events win. If that leaves a wrong plan in the row, something
- * else has written it: the plan that follows from the events replaces it. Returns whether the database refused the plan.
+ * Ingests what Stripe lists as snapshots, so that newer events win. If that leaves a wrong plan in a row, something else has
+ * written it: the plan that follows from the events replaces it.
  */
-async function repair(drift: Drift, options: ReconcileOptions): Promise<boolean> {
-  const { team, toIngest } = drift;
-  const { ingest, logger } = options;
-  try {
-    if (toIngest.length > 0) await ingest(toIngest.flatMap((dated) => snapshotOf(dated, options)));
-    if (!hasRightPlan(drift)) await replacePlan(team, options);
-  } catch (err) {
-    // A constraint of the application refused it, or the team is locked. The other teams are still repaired.
-    if (!canOthersSucceed(err)) throw err;
-    logger.error({ teamId: team.id, err }, 'drift not repaired');
-    return !(err instanceof DatabaseBusy);
-  }
-  return false;
-}
-
-/** Replaces the plan of a team, unless its row has changed since, or the application gave the plan away. */
-async function replacePlan(
-  { customerId, plan }: LinkedTeam,
-  { database: { query }, settle }: ReconcileOptions,
-): Promise<void> {
-  const { of, names } = await readStates(query, [customerId]);
-  const isReplaced = (is: PlanInRow) =>
-    isSamePlan(is, plan) && planWriterOf(is, of(customerId)) !== 'app';
-  if (!(await settle(customerId, { cause: 'repair', names, isReplaced }))) {
-    throw new DatabaseBusy('the team is locked, or an event has just arrived');
-  }
-}
-
-/** Ingests the statuses that change no plan, and so are no drift. They count for the access. */
-async function ingestOtherStatuses(
+async function repair(
   customerId: string,
-  listed: readonly ListedSubscription[],
-  { database, ingest, logger, ...options }: ReconcileOptions,
-): Promise<void> {
-  const state = (await readStates(database.query, [customerId])).of(customerId);
-  for (const subscription of listed.filter((one) => isMissedStatus(one, state))) {
-    const { endedSeconds, asOfSeconds } = subscription;
-    const dated = { listed: subscription, seconds: endedSeconds ?? asOfSeconds };
-    try {
-      await ingest(snapshotOf(dated, options));
-    } catch (err) {
-      // As in a repair: the others are still ingested.
-      if (!canOthersSucceed(err)) throw err;
-      logger.error({ customerId, err }, 'status not applied');
-    }
+  drifts: readonly Drift[],
+  snapshots: readonly DatedSubscription[],
+  names: Names,
+  { ingest, settle, logger, ...options }: ReconcileOptions,
+): Promise<'done' | 'locked' | 'refused'> {
+  const wrong = drifts.filter((drift) => !hasRightPlan(drift));
+  // Unless the row has changed since, or the application gave the plan away.
+  const isReplaced = (plan: PlanInRow, state: CustomerState) =>
+    wrong.some(({ is }) => isSamePlan(is, plan)) && planWriterOf(plan, state) !== 'app';
+  try {
+    if (snapshots.length > 0) await ingest(snapshots.flatMap((one) => snapshotOf(one, options)));
+    if (wrong.length === 0) return 'done';
+    const isSettled = await settle(customerId, { cause: 'repair', names, isReplaced });
+    return isSettled ? 'done' : 'locked';
+  } catch (err) {
+    // A constraint of the application refused it, or the team is locked. Other customers are still repaired.
+    if (!canOthersSucceed(err)) throw err;
+    logger.error({ customerId, err }, 'drift not repaired');
+    return err instanceof DatabaseBusy ? 'locked' : 'refused';
   }
-}
-
-/** Whether the subscription has a status that changes no plan, and that no event has reported. */
-export function isMissedStatus(
-  { subscriptionId, status, asOfSeconds }: ListedSubscription,
-  { subscriptions }: CustomerState,
-): boolean {
-  if (effectOf(status) !== 'none') return false;
-  const known = subscriptions.get(subscriptionId)?.latest.reported;
-  // One that ended before it was paid, and before we knew of it, matters to no team.
-  if (known === undefined) return !ENDED_STATUSES.includes(status);
-  return known.status !== status && known.createdSeconds <= asOfSeconds;
 }
 
 /** What Stripe listed as an event for the ingest pipeline; none if it can't be read. */
@@ -265,7 +269,7 @@ export function snapshotOf(
 async function namesOf(
   listed: readonly ListedSubscription[],
   { database, nameOf }: Pick<ReconcileServices, 'nameOf'> & { database: { query: Query } },
-): Promise<Map<string, string>> {
+): Promise<Names> {
   const granted = listed.filter(({ status }) => effectOf(status) === 'grants');
   const productIds = [...new Set(granted.flatMap(({ productId }) => productId ?? []))];
   const names = await readProductNames(database.query, productIds);

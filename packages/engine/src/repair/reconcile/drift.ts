@@ -1,7 +1,7 @@
-// What differs between a team's row, the events that are known and what Stripe lists: pure, for `reconcile-teams.ts`.
+// What differs between a customer's teams, the events that are known and what Stripe lists: pure, for `compare-customer.ts`.
 
 import type { ApplicationId } from '../../postgres/application.ts';
-import type { FoundIssue, IssueCause } from '../../postgres/statements/issues.ts';
+import type { IssueCause } from '../../postgres/statements/issues.ts';
 import type { LinkedTeam } from '../../postgres/statements/teams.ts';
 import type { CustomerState } from '../../rule/customer-state.ts';
 import { fold } from '../../rule/fold.ts';
@@ -23,79 +23,124 @@ export type DriftCause = Extract<
 /** A subscription, and the second since which it has been as Stripe lists it. */
 export type DatedSubscription = { readonly listed: ListedSubscription; readonly seconds: number };
 
-/** A team that does not have the plan that it should have. */
-export type Drift = Pick<DriftIssue, 'shouldBe' | 'cause' | 'subscriptionIds' | 'sinceSeconds'> & {
-  readonly team: LinkedTeam;
-  /** The subscriptions that make the team's plan right once they are ingested as snapshots. */
-  readonly toIngest: readonly DatedSubscription[];
+/** A team that does not have the plan that it should have, or has it although an event was missed. */
+export type Drift = {
+  readonly teamId: ApplicationId;
+  readonly customerId: string;
+  readonly cause: DriftCause;
+  /** The subscriptions that differ from what we know; none when the team was changed by hand. */
+  readonly subscriptionIds: readonly string[];
+  /** When the drift began at the earliest, in seconds since 1970; `null` when it is unknown. */
+  readonly sinceSeconds: number | null;
+  readonly is: PlanInRow;
+  readonly shouldBe: PlanInRow;
 };
 
-export type DriftOptions = {
+/** A customer as it is here and at Stripe. */
+export type ComparedCustomer = {
+  readonly teams: readonly LinkedTeam[];
+  readonly state: CustomerState;
+  readonly listed: readonly ListedSubscription[];
+};
+
+export type Comparison = {
+  readonly drifts: readonly Drift[];
+  /** The subscriptions that make the plans right once they are ingested as snapshots. */
+  readonly missed: readonly DatedSubscription[];
+  /** Those with a status that changes no plan, and that no event has reported. It counts for the access. */
+  readonly statuses: readonly DatedSubscription[];
+};
+
+export type CompareRules = {
   readonly planSelection: PlanSelection;
   readonly names: ReadonlyMap<string | null, string>;
   readonly nowMs: number;
 };
 
 /**
- * Compares a team with the plan that follows from what Stripe lists; `null` when they agree. Pure.
+ * Compares a customer's teams with the plan that follows from what Stripe lists. Pure.
  *
  * Stripe says when a subscription ended, but not when a live one changed. So if a live subscription differs
  * from what we know, it is dated to the listing, together with all other live subscriptions of the customer:
  * the ordering rule then picks one that grants a plan.
  */
-export function driftOf(
-  team: LinkedTeam,
-  state: CustomerState,
-  listed: readonly ListedSubscription[],
-  { planSelection, names, nowMs }: DriftOptions,
-): Drift | null {
+export function compare(
+  { teams, state, listed }: ComparedCustomer,
+  { planSelection, names, nowMs }: CompareRules,
+): Comparison {
   const known = decidingIn(state);
-  if (known.size === 0 && listed.length === 0) return driftWithoutSubscription(team);
+  const statuses = listed
+    .filter((one) => isMissedStatus(one, state))
+    .map((one) => ({ listed: one, seconds: one.endedSeconds ?? one.asOfSeconds }));
+  if (known.size === 0 && listed.length === 0) {
+    return { drifts: teams.flatMap(driftWithoutSubscription), missed: [], statuses };
+  }
   const current = listed.filter(
-    (subscription) =>
-      effectOf(subscription.status) !== 'none' && !isOutdated(subscription, known, nowMs),
+    (one) => effectOf(one.status) !== 'none' && !isOutdated(one, known, nowMs),
   );
-  const differing = current.filter(
-    (subscription) => !isKnown(subscription, known, names, team.plan),
-  );
+  const fields = OTHER_FIELDS.filter((name) => teams.some(({ plan }) => name in plan));
+  const differing = current.filter((one) => !isKnown(one, known, names, fields));
   const unchangedLive = differing.some(isAlive)
-    ? current.filter((subscription) => isAlive(subscription) && !differing.includes(subscription))
+    ? current.filter((one) => isAlive(one) && !differing.includes(one))
     : [];
   const dated = datedByListing([...differing, ...unchangedLive], known);
   const ingested = dated.reduce(withListed, state);
-  if (planWriterOf(team.plan, ingested) === 'app') return null;
   // A subscription that ended before we knew of it matters only if it decides the team's plan.
   const selectedId = selectedReport(ingested, planSelection)?.plan.providerSubscriptionId;
   const missed = differing.filter(
     ({ subscriptionId, status }) =>
       known.has(subscriptionId) || effectOf(status) === 'grants' || subscriptionId === selectedId,
   );
-
-  const isByHand = missed.length === 0;
-  const plan = teamPlan(isByHand ? state : ingested, planSelection, names);
-  if (plan === null) return null;
-  const named = { ...plan, planName: plan.planName ?? possibleName(team, plan) };
-  const isRight = isPlanOf(team.plan, named);
-  if (isByHand && isRight) return null;
-  const shouldBe = isRight ? team.plan : partOf(named, team.plan);
+  const plan = teamPlan(missed.length === 0 ? state : ingested, planSelection, names);
   const deciding = missed.find(({ subscriptionId }) => subscriptionId === selectedId) ?? missed[0];
-  return {
-    team,
-    shouldBe,
-    cause: isByHand ? causeByHand(team.plan, shouldBe) : causeOf(missed, known),
+  const found = {
+    cause: missed.length === 0 ? null : causeOf(missed, known),
     subscriptionIds: missed.map(({ subscriptionId }) => subscriptionId),
     sinceSeconds: deciding === undefined ? null : sinceOf(deciding, known),
-    toIngest: isByHand
-      ? []
-      : dated.filter(({ listed }) => missed.includes(listed) || unchangedLive.includes(listed)),
   };
+  const drifts = teams.flatMap((team) =>
+    planWriterOf(team.plan, ingested) === 'app' ? [] : (driftFrom(plan, team, found) ?? []),
+  );
+  const isToIngest = ({ listed }: DatedSubscription) =>
+    missed.includes(listed) || unchangedLive.includes(listed);
+  const isMissed = drifts.length > 0 && missed.length > 0;
+  return { drifts, missed: isMissed ? dated.filter(isToIngest) : [], statuses };
 }
 
 /** A plan of a subscription that neither Stripe nor an event knows: only the application can have written it. */
-function driftWithoutSubscription(team: LinkedTeam): Drift | null {
-  if (!team.plan.providerSubscriptionId) return null;
-  const unknown = { subscriptionIds: [], sinceSeconds: null, toIngest: [] };
-  return { team, shouldBe: partOf(NO_PLAN, team.plan), cause: 'no subscription', ...unknown };
+function driftWithoutSubscription({ id: teamId, customerId, plan: is }: LinkedTeam): Drift | [] {
+  if (!is.providerSubscriptionId) return [];
+  const found = { cause: 'no subscription', subscriptionIds: [], sinceSeconds: null } as const;
+  return { teamId, customerId, ...found, is, shouldBe: partOf(NO_PLAN, is) };
+}
+
+type Missed = Pick<Drift, 'subscriptionIds' | 'sinceSeconds'> & {
+  /** `null`: no event was missed. */
+  readonly cause: DriftCause | null;
+};
+
+/** How a team differs from its plan; `null` if it does not, and no event was missed. */
+function driftFrom(plan: Plan | null, team: LinkedTeam, { cause, ...found }: Missed): Drift | null {
+  if (plan === null) return null;
+  const named = { ...plan, planName: plan.planName ?? possibleName(team, plan) };
+  const isRight = isPlanOf(team.plan, named);
+  if (cause === null && isRight) return null;
+  const { id: teamId, customerId, plan: is } = team;
+  const shouldBe = isRight ? is : partOf(named, is);
+  const why = cause ?? causeByHand(is, shouldBe);
+  return { teamId, customerId, cause: why, ...found, is, shouldBe };
+}
+
+/** Whether the subscription has a status that changes no plan, and that no event has reported. */
+function isMissedStatus(
+  { subscriptionId, status, asOfSeconds }: ListedSubscription,
+  { subscriptions }: CustomerState,
+): boolean {
+  if (effectOf(status) !== 'none') return false;
+  const known = subscriptions.get(subscriptionId)?.latest.reported;
+  // One that ended before it was paid, and before we knew of it, matters to no team.
+  if (known === undefined) return !ENDED_STATUSES.includes(status);
+  return known.status !== status && known.createdSeconds <= asOfSeconds;
 }
 
 /** No clock but a test clock is further ahead of ours, unless it is wrong. */
@@ -115,30 +160,30 @@ function isOutdated(
 }
 
 /**
- * Whether we know the subscription as it is listed, in the fields that the team's row can hold. Old API versions have a name
+ * Whether we know the subscription as it is listed, in the `fields` that the teams' rows can hold. Old API versions have a name
  * and no product.
  */
 function isKnown(
   { subscriptionId, status, productId, planName, object }: ListedSubscription,
   known: Deciding,
-  names: DriftOptions['names'],
-  row: PlanInRow,
+  names: CompareRules['names'],
+  fields: readonly (typeof OTHER_FIELDS)[number][],
 ): boolean {
   const deciding = known.get(subscriptionId);
   if (deciding?.status !== status) return false;
   if (effectOf(status) !== 'grants') return true;
   const listed = reportedIn(object);
-  const isRenewed = OTHER_FIELDS.some((name) => {
-    return name in row && (listed?.[name] ?? null) !== (deciding.plan[name] ?? null);
-  });
-  if (isRenewed) return false;
+  const isSame = (name: (typeof fields)[number]) =>
+    (listed?.[name] ?? null) === (deciding.plan[name] ?? null);
+  if (!fields.every(isSame)) return false;
   const { providerProductId, planName: knownName } = deciding.plan;
   if (providerProductId !== null) return providerProductId === productId;
   const name = planName ?? names.get(productId) ?? null;
   return name === null || knownName === null || knownName === name;
 }
 
-function isAlive({ status, endedSeconds }: ListedSubscription): boolean {
+/** Whether a subscription goes on. */
+export function isAlive({ status, endedSeconds }: ListedSubscription): boolean {
   return endedSeconds === null && !ENDED_STATUSES.includes(status);
 }
 
@@ -210,29 +255,12 @@ function sinceOf(
   return endedSeconds ?? known.get(subscriptionId)?.createdSeconds ?? beganSeconds;
 }
 
-export type DriftIssue = {
-  readonly kind: 'drift';
-  readonly teamId: ApplicationId;
-  readonly customerId: string;
-  readonly cause: DriftCause;
-  /** The subscriptions that differ from what we know; none when the team was changed by hand. */
-  readonly subscriptionIds: readonly string[];
-  /** When the drift began at the earliest, in seconds since 1970; `null` when it is unknown. */
-  readonly sinceSeconds: number | null;
-  readonly is: PlanInRow;
-  readonly shouldBe: PlanInRow;
-  readonly isRepaired: boolean;
-};
+export type DriftIssue = Drift & { readonly kind: 'drift'; readonly isRepaired: boolean };
 
 export type ReconciliationIssue =
   | DriftIssue
   /** A team has the right plan already, but an event of its customer was missed or never sent. */
-  | {
-      readonly kind: 'unrecorded';
-      readonly teamId: ApplicationId;
-      readonly customerId: string;
-      readonly subscriptionIds: readonly string[];
-    }
+  | ({ readonly kind: 'unrecorded' } & Pick<Drift, 'teamId' | 'customerId' | 'subscriptionIds'>)
   /** A customer has a subscription that has not ended, and no team gets its plan. */
   | {
       readonly kind: 'customer without a team';
@@ -240,37 +268,7 @@ export type ReconciliationIssue =
       readonly statuses: readonly string[];
     }
   /** Stripe does not have the customer of a team. */
-  | {
-      readonly kind: 'unknown customer';
-      readonly teamId: ApplicationId;
-      readonly customerId: string;
-    };
+  | ({ readonly kind: 'unknown customer' } & Pick<Drift, 'teamId' | 'customerId'>);
 
 /** Whether the team has the right plan, so that only the log lacks something. */
-export function hasRightPlan({ team, shouldBe }: Drift): boolean {
-  return isSamePlan(team.plan, shouldBe);
-}
-
-export function reconciliationIssueOf(drift: Drift, isRepaired: boolean): ReconciliationIssue {
-  const { team, toIngest: _, ...found } = drift;
-  const { id: teamId, customerId, plan: is } = team;
-  const { subscriptionIds } = found;
-  if (hasRightPlan(drift)) return { kind: 'unrecorded', teamId, customerId, subscriptionIds };
-  return { kind: 'drift', teamId, customerId, ...found, is, isRepaired };
-}
-
-export function foundIssueOf(drift: Drift, isRefused: boolean): FoundIssue {
-  const { team, shouldBe, sinceSeconds } = drift;
-  const { id: teamId, customerId, plan } = team;
-  const cause = isRefused ? 'plan refused' : drift.cause;
-  return { cause, teamId, customerId, plan, shouldBe, beganSeconds: sinceSeconds };
-}
-
-/** An issue about a customer rather than about the plan of a team. */
-export function customerIssue(
-  cause: Extract<IssueCause, 'unknown customer' | 'customer without a team'>,
-  customerId: string,
-  teamId: ApplicationId | null,
-): FoundIssue {
-  return { cause, teamId, customerId, plan: null, shouldBe: null, beganSeconds: null };
-}
+export const hasRightPlan = ({ is, shouldBe }: Drift): boolean => isSamePlan(is, shouldBe);

@@ -110,3 +110,16 @@ export async function readListed(
     ({ object, asOfSeconds }) => parseListedSubscription(object, asOfSeconds) ?? [],
   );
 }
+
+/** What belongs to each customer, in the same order. */
+export function byCustomer<One extends { readonly customerId: string }>(
+  all: readonly One[],
+): ReadonlyMap<string, readonly [One, ...One[]]> {
+  const found = new Map<string, [One, ...One[]]>();
+  for (const one of all) {
+    const others = found.get(one.customerId);
+    if (others === undefined) found.set(one.customerId, [one]);
+    else others.push(one);
+  }
+  return found;
+}

@@ -1,5 +1,6 @@
 // Compares all teams with Stripe, or those of one customer: for a command, an operator, and a job of maintenance.
 
+import * as v from 'valibot';
 import type { Query } from '../../postgres/database.ts';
 import { readStates } from '../../postgres/statements/customers.ts';
 import { deleteOldIssues, readCustomersWithIssue } from '../../postgres/statements/issues.ts';
@@ -8,6 +9,7 @@ import type { CustomerState } from '../../rule/customer-state.ts';
 import { hasPlan } from '../../rule/plan.ts';
 import { ENDED_STATUSES } from '../../rule/status.ts';
 import { DeadlineExceeded } from '../../runtime/deadline.ts';
+import { CodedError } from '../../runtime/errors.ts';
 import { Stopped } from '../../runtime/retry.ts';
 import { StripeApiFailed } from '../../stripe/api-failure.ts';
 import type { ListedSubscription } from '../../stripe/subscription-snapshot.ts';
@@ -16,26 +18,35 @@ import { type LeasedRun, readLeasedJob, withLease } from '../lease.ts';
 import type { Job } from '../worker.ts';
 import {
   type Answered,
+  type Counts,
   compareAnswer,
   compareCustomer,
-  goingOn,
-  isMissedStatus,
-  reportTeamless,
-} from './compare-customer.ts';
-import { type DriftOptions, driftOf, type ReconciliationIssue } from './drift.ts';
-import { deleteListed, readListed, readListings, storeListed } from './listed-subscriptions.ts';
-import {
-  added,
-  type Counts,
   NOTHING_COUNTED,
-  type Progress,
   type ReconcileOptions,
   type ReconcileServices,
-  ReconciliationFailed,
-  startOf,
-} from './progress.ts';
+  reportTeamless,
+} from './compare-customer.ts';
+import { type CompareRules, compare, type ReconciliationIssue } from './drift.ts';
+import {
+  byCustomer,
+  deleteListed,
+  readListed,
+  readListings,
+  storeListed,
+} from './listed-subscriptions.ts';
 
 const JOB = 'reconcile';
+
+type ReconciliationCode =
+  | 'RECONCILIATION_FAILED'
+  | 'RECONCILIATION_RUNNING'
+  | 'STRIPE_KEY_FORBIDDEN';
+
+/** A reconciliation was not begun, or not completed. The repairs made until then stay. */
+export class ReconciliationFailed extends CodedError<ReconciliationCode> {}
+
+/** How often all teams are compared; the run then continues one that was interrupted. */
+type Repetition = { readonly intervalMs?: number };
 
 /**
  * Reconciles all teams now.
@@ -43,11 +54,7 @@ const JOB = 'reconcile';
  * @throws ReconciliationFailed
  */
 export async function reconcile(options: ReconcileOptions, signal: AbortSignal): Promise<Counts> {
-  const { database, nonce } = options;
-  const lease = { name: JOB, holder: nonce(), dueAfterMs: 0 };
-  const counts = await explainFailure(
-    withLease(database.query, lease, (run) => reconcileAll(run, options, signal)),
-  );
+  const counts = await explainFailure(reconcileIfDue(options, 0, signal));
   if (counts !== null) return counts;
   throw new ReconciliationFailed(
     'RECONCILIATION_RUNNING',
@@ -66,18 +73,26 @@ export async function reconcileCustomer(
 
 /** Reconciles all teams at an interval, and logs what was found and repaired. */
 export function createReconcileJob(services: ReconcileServices, intervalMs: number): Job['run'] {
-  const { database, logger, nonce } = services;
+  const { logger } = services;
   const onIssue = ({ kind, ...issue }: ReconciliationIssue) =>
     logger[kind === 'unrecorded' ? 'info' : 'warn'](issue, kind);
-  const options = { ...services, intervalMs, isDryRun: false, onIssue };
-  const lease = { name: JOB, holder: nonce(), dueAfterMs: intervalMs };
-
   return async (signal) => {
-    const counts = await withLease(database.query, lease, (run) =>
-      reconcileAll(run, options, signal),
-    );
+    const options = { ...services, intervalMs, isDryRun: false, onIssue };
+    const counts = await reconcileIfDue(options, intervalMs, signal);
     if (counts !== null) logger.info(counts, 'reconciled');
   };
+}
+
+/** `null`: it is not due, or another one is running. */
+async function reconcileIfDue(
+  options: ReconcileOptions & Repetition,
+  dueAfterMs: number,
+  signal: AbortSignal,
+): Promise<Counts | null> {
+  const { database, nonce } = options;
+  return await withLease(database.query, { name: JOB, holder: nonce(), dueAfterMs }, (run) =>
+    reconcileAll(run, options, signal),
+  );
 }
 
 /**
@@ -90,6 +105,63 @@ export async function hasCompared(query: Query): Promise<boolean> {
   return !job.isHeld || job.endedAtMs !== null;
 }
 
+const integer = v.pipe(v.number(), v.integer());
+const count = v.optional(integer, 0);
+const countsShape = v.object({
+  ...{ subscriptions: count, unreadable: count, teams: count, drifts: count, repaired: count },
+  ...{ unrecorded: count, customersWithoutTeam: count, unknownCustomers: count },
+});
+
+const progressShape = v.object({
+  phase: v.picklist(['listing', 'comparing', 'done']),
+  /** The phase continues after this subscription or team; `null`: at the beginning. */
+  after: v.nullable(v.union([integer, v.string()])),
+  startedAtMs: integer,
+  isDryRun: v.boolean(),
+  counts: countsShape,
+  /** The last comparison that was completed, while and after later ones. */
+  completed: v.nullable(v.object({ startedAtMs: integer, endedAtMs: integer, teams: integer })),
+  /** How often a server does it; `null`: never so far. */
+  intervalMs: v.nullable(integer),
+});
+
+export type Progress = v.InferOutput<typeof progressShape>;
+
+export function readProgress(saved: unknown): Progress | null {
+  const parsed = v.safeParse(progressShape, saved);
+  return parsed.success ? parsed.output : null;
+}
+
+function added(counts: Counts, found: Partial<Counts>): Counts {
+  const sums = Object.entries(counts).map(([name, sum]) => [
+    name,
+    sum + (found[name as keyof Counts] ?? 0),
+  ]);
+  return v.parse(countsShape, Object.fromEntries(sums));
+}
+
+/** An older list is too outdated to compare with. */
+const RESUMABLE_MS = 24 * 60 * 60 * 1_000;
+
+type StartOptions = Pick<ReconcileOptions, 'isDryRun' | 'now'> & Repetition;
+
+/** Where a reconciliation starts: where the last one was interrupted, if it can continue it. */
+function startOf(saved: unknown, { isDryRun, intervalMs, now }: StartOptions): Progress {
+  const startedAtMs = now();
+  const last = readProgress(saved);
+  const { completed = null } = last ?? {};
+  const kept = { completed, intervalMs: intervalMs ?? last?.intervalMs ?? null };
+  const isResumed =
+    intervalMs !== undefined &&
+    last !== null &&
+    last.phase !== 'done' &&
+    last.isDryRun === isDryRun &&
+    startedAtMs - last.startedAtMs <= RESUMABLE_MS;
+  if (isResumed) return { ...last, ...kept };
+  const beginning = { phase: 'listing', after: null, counts: NOTHING_COUNTED } as const;
+  return { ...beginning, ...kept, startedAtMs, isDryRun };
+}
+
 /**
  * Reconciles all teams: stores Stripe's list of subscriptions page by page, and compares the teams when the
  * list is complete. A customer's subscriptions can be on different pages, and comparing with only some of
@@ -99,42 +171,41 @@ export async function hasCompared(query: Query): Promise<boolean> {
  */
 async function reconcileAll(
   run: LeasedRun,
-  options: ReconcileOptions,
+  options: ReconcileOptions & Repetition,
   signal: AbortSignal,
 ): Promise<Counts> {
-  const { database, now } = options;
+  const { database, now, api } = options;
   const { query } = database;
-  const { listSubscriptions } = options.api;
   let progress = startOf(run.progress, options);
   const { startedAtMs } = progress;
 
-  async function save(next: Partial<Progress>, found: Partial<Counts>): Promise<void> {
+  async function save(next: Pick<Progress, 'phase' | 'after'>, found: Partial<Counts>) {
     progress = { ...progress, ...next, counts: added(progress.counts, found) };
     await run.saveProgress(progress);
   }
 
   // Makes it possible to resume even if it is interrupted before the first page.
-  await save({}, {});
+  await save(progress, {});
   if (progress.phase === 'listing') {
-    const { cursor } = progress;
+    const cursor = progress.after === null ? null : String(progress.after);
     if (cursor === null) await deleteListed(query);
     const teamless = new Set<string>();
+    const { listSubscriptions } = api;
     for await (const page of readListings({ listSubscriptions, cursor, now, signal })) {
-      const { subscriptions, unreadable, cursor } = page;
+      const { subscriptions, unreadable, cursor: after } = page;
       const customersWithoutTeam = await storePage(subscriptions, teamless, options);
-      const phase = cursor === null ? 'comparing' : 'listing';
       const found = { subscriptions: subscriptions.length, unreadable, customersWithoutTeam };
-      await save({ cursor, phase }, found);
+      await save({ phase: after === null ? 'comparing' : 'listing', after }, found);
     }
   }
 
   const quiet = { left: MAX_QUIET };
   for (;;) {
-    const { found: teams, examinedTo } = await readLinkedTeams(query, progress.afterTeamId);
+    const { found: teams, examinedTo } = await readLinkedTeams(query, progress.after);
     const found = await compareTeams(teams, { startedAtMs, quiet }, options, signal);
     // After the last page, only the teams that were added meanwhile are left.
-    const afterTeamId = examinedTo ?? teams.at(-1)?.id ?? progress.afterTeamId;
-    await save({ afterTeamId }, { ...found, teams: teams.length });
+    const after = examinedTo ?? teams.at(-1)?.id ?? progress.after;
+    await save({ phase: 'comparing', after }, { ...found, teams: teams.length });
     if (examinedTo === null) break;
   }
   const { counts } = progress;
@@ -146,31 +217,28 @@ async function reconcileAll(
   return counts;
 }
 
-/** Stores a page of the list, and reports its customers that pay and have no team, once each. Returns their number. */
+/** Stores a page of the list, and reports its customers that pay and have no team, once each. Returns how many. */
 async function storePage(
   listed: readonly ListedSubscription[],
   reported: Set<string>,
   options: ReconcileOptions,
 ): Promise<number> {
   const { query } = options.database;
-  const ofCustomers = byCustomer(listed);
-  const teams = await readTeamsOf(query, [...ofCustomers.keys()]);
-  const linkedIds = new Set(teams.map(({ customerId }) => customerId));
-  await storeListed(
+  const teams = await readTeamsOf(
     query,
-    listed.filter(({ customerId }) => linkedIds.has(customerId)),
+    listed.map(({ customerId }) => customerId),
   );
-  const teamless = [...ofCustomers].flatMap(([customerId, own]) => {
-    const statuses = linkedIds.has(customerId) || reported.has(customerId) ? [] : goingOn(own);
-    return statuses.length === 0 ? [] : { customerId, statuses };
-  });
-  for (const { customerId } of teamless) reported.add(customerId);
-  await reportTeamless(teamless, options);
-  return teamless.length;
+  const linkedIds = new Set(teams.map(({ customerId }) => customerId));
+  const isLinked = ({ customerId }: ListedSubscription) => linkedIds.has(customerId);
+  await storeListed(query, listed.filter(isLinked));
+  const others = listed.filter((one) => !isLinked(one) && !reported.has(one.customerId));
+  const customerIds = await reportTeamless(others, options);
+  for (const customerId of customerIds) reported.add(customerId);
+  return customerIds.length;
 }
 
 /** A customer of teams, with what is known and listed of it. */
-type Compared = Omit<Answered, 'listed'> & {
+type Listed = Omit<Answered, 'listed'> & {
   readonly listed: readonly ListedSubscription[];
   readonly state: CustomerState;
   readonly hasIssue: boolean;
@@ -188,15 +256,17 @@ async function compareTeams(
 ): Promise<Partial<Counts>> {
   const { database, planSelection, now } = options;
   const { query } = database;
-  const { customers, names } = await readCompared(query, some, startedAtMs);
-  const known = { planSelection, names, nowMs: now() };
-  const judged = customers.map((one) => ({ ...one, verdict: verdictOf(one, known, quiet) }));
-  const right = judged.flatMap(({ verdict, customerId }) =>
-    verdict === 'right' ? customerId : [],
+  const { customers, names } = await readCustomers(query, some, startedAtMs);
+  const rules = { planSelection, names, nowMs: now() };
+  const judged = customers.map((one) => ({ ...one, verdict: verdictOf(one, rules, quiet) }));
+  const right = judged.filter(({ verdict }) => verdict === 'right');
+  await storeAnswered(
+    query,
+    right.map(({ customerId }) => customerId),
+    startedAtMs,
   );
-  await storeAnswered(query, right, startedAtMs);
   const others = judged.filter(({ verdict }) => verdict !== 'right');
-  let counts = NOTHING_COUNTED;
+  let counts: Counts = NOTHING_COUNTED;
   for (let next = 0; next < others.length; next += CUSTOMERS_AT_ONCE) {
     if (signal.aborted) throw new Stopped();
     const together = others.slice(next, next + CUSTOMERS_AT_ONCE).map((customer) => {
@@ -212,20 +282,18 @@ async function compareTeams(
 }
 
 /** One with teams on several pages belongs to the page of the first. */
-async function readCompared(query: Query, some: readonly LinkedTeam[], askedAtMs: number) {
+async function readCustomers(query: Query, some: readonly LinkedTeam[], askedAtMs: number) {
   const someIds = new Set(some.map(({ id }) => id));
   const teams = await readTeamsOf(
     query,
     some.map(({ customerId }) => customerId),
   );
-  const ofCustomers = [...byCustomer(teams)].filter(
-    ([, [first]]) => first && someIds.has(first.id),
-  );
+  const ofCustomers = [...byCustomer(teams)].filter(([, [first]]) => someIds.has(first.id));
   const customerIds = ofCustomers.map(([customerId]) => customerId);
   const listedOf = byCustomer(await readListed(query, customerIds));
   const withIssue = await readCustomersWithIssue(query, customerIds);
   const states = await readStates(query, customerIds);
-  const customers = ofCustomers.map(([customerId, teams]): Compared => {
+  const customers = ofCustomers.map(([customerId, teams]): Listed => {
     const listed = listedOf.get(customerId) ?? [];
     const hasIssue = withIssue.has(customerId);
     return { customerId, teams, listed, askedAtMs, state: states.of(customerId), hasIssue };
@@ -243,8 +311,8 @@ const MAX_QUIET = 100;
 
 /** `differs`: the list shows it, also that it knows the teams' subscriptions. `unclear`: Stripe has to be asked. */
 function verdictOf(
-  { teams, listed, state, hasIssue }: Compared,
-  known: DriftOptions,
+  { teams, listed, state, hasIssue }: Listed,
+  rules: CompareRules,
   quiet: Quiet,
 ): 'right' | 'differs' | 'unclear' {
   if (listed.length === 0) {
@@ -252,10 +320,8 @@ function verdictOf(
     if (isQuiet) quiet.left -= 1;
     return isQuiet && quiet.left < 0 ? 'right' : 'unclear';
   }
-  const isSame =
-    teams.every((team) => driftOf(team, state, listed, known) === null) &&
-    !listed.some((one) => isMissedStatus(one, state));
-  if (isSame) return 'right';
+  const { drifts, statuses } = compare({ teams, state, listed }, rules);
+  if (drifts.length === 0 && statuses.length === 0) return 'right';
   // Without a subscription's id in its row, the app can't have written one that is newer than the list.
   const isListed = ({ plan: { providerSubscriptionId: id } }: LinkedTeam) =>
     !id || listed.some(({ subscriptionId }) => subscriptionId === id);
@@ -266,18 +332,6 @@ const hasEnded = ({ subscriptions }: CustomerState) =>
   [...subscriptions.values()].every(({ latest }) =>
     ENDED_STATUSES.includes(latest.reported.status),
   );
-
-function byCustomer<One extends { readonly customerId: string }>(
-  all: readonly One[],
-): ReadonlyMap<string, readonly [One, ...One[]]> {
-  const found = new Map<string, [One, ...One[]]>();
-  for (const one of all) {
-    const others = found.get(one.customerId);
-    if (others === undefined) found.set(one.customerId, [one]);
-    else others.push(one);
-  }
-  return found;
-}
 
 /** Waits for a reconciliation. @throws ReconciliationFailed, or an error that is not Stripe's */
 async function explainFailure<Result>(work: Promise<Result>): Promise<Result> {
