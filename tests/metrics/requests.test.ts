@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { exchange } from '../support/network/raw-connection.ts';
 import { HEADERS } from '../support/secrets/test-secrets.ts';
 import { useMetrics } from '../support/service/metrics-service.ts';
@@ -17,34 +17,21 @@ function send(method: string, path: string): Promise<string> {
   );
 }
 
-describe('requests are counted by route and status', () => {
-  test('starting from zero', async () => {
-    expect(await answered('/api/user', 200)).toBe(0);
-    expect(await answered('/api/stripe/webhook', 503)).toBe(0);
-  });
-
-  test('with any query and method', async () => {
-    await send('GET', '/healthz');
-    await send('GET', '/healthz?odd');
-    await send('HEAD', '/healthz');
-    expect(await answered('/healthz', 200)).toBe(3);
-    await send('GET', '/readyz');
-    expect(await answered('/readyz', 200)).toBe(1);
-  });
-
-  test('with their duration', async () => {
-    const series = 'instep_http_request_duration_seconds_sum{route="/api/user",status="200"}';
-    await fetch(`${service.url}/api/user`, { headers: { cookie: await sessionCookie(1) } });
-    expect(await answered('/api/user', 200)).toBe(1);
-    expect(await service.value(series)).toBeGreaterThan(0);
-  });
-
-  test('including unknown methods and paths', async () => {
-    await send('DELETE', '/api/user');
-    expect(await answered('/api/user', 405)).toBe(1);
-    await send('GET', '/nothing');
-    expect(await answered('other', 404)).toBe(1);
-  });
+test('requests are counted by route and status, with any query and method, from zero', async () => {
+  expect(await answered('/api/user', 200)).toBe(0);
+  expect(await answered('/api/stripe/webhook', 503)).toBe(0);
+  await send('GET', '/healthz');
+  await send('GET', '/healthz?odd');
+  await send('HEAD', '/healthz');
+  expect(await answered('/healthz', 200)).toBe(3);
+  await fetch(`${service.url}/api/user`, { headers: { cookie: await sessionCookie(1) } });
+  expect(await answered('/api/user', 200)).toBe(1);
+  const series = 'instep_http_request_duration_seconds_sum{route="/api/user",status="200"}';
+  expect(await service.value(series)).toBeGreaterThan(0);
+  await send('DELETE', '/api/user');
+  expect(await answered('/api/user', 405)).toBe(1);
+  await send('GET', '/nothing');
+  expect(await answered('other', 404)).toBe(1);
 });
 
 test('no request adds a series', async () => {
