@@ -115,6 +115,17 @@ describe.each(someOf(3, PAGES))('%s', (_, path, untrusted) => {
     expect(await page.getByText('undefined').count()).toBe(0);
   });
 
+  test('is printed with all that it says, and nothing to press', async () => {
+    const page = await browser.newPage();
+    await page.goto(instep.url + path());
+    await page.emulateMedia({ media: 'print' });
+    const printed = await page.locator('main').innerText();
+    if (untrusted !== null) expect(printed).toContain(untrusted);
+    expect(printed.length).toBeGreaterThan(20);
+    const onScreenOnly = 'nav, button, input, select, textarea, summary, .bar, .toolbar';
+    expect(await page.locator(onScreenOnly).filter({ visible: true }).allInnerTexts()).toEqual([]);
+  });
+
   test('escapes untrusted text', async () => {
     const page = await browser.newPage();
     await page.goto(instep.url + path());

@@ -10,11 +10,11 @@ import { openPipeline } from '../support/service/pipelines.ts';
 import { receivedEvent } from '../support/stripe/events.ts';
 
 const browser = useBrowser();
+const { database, url } = await createDatabase();
 let proxy: TcpProxy;
 let pages: ConsoleService;
 
 beforeAll(async () => {
-  const { database, url } = await createDatabase();
   await addTeam(database.query, { name: 'Live', customerId: 'cus_live' });
   const createdSeconds = Math.floor(Date.now() / 1_000);
   await openPipeline(database)([receivedEvent({ customerId: 'cus_live', createdSeconds })]);
@@ -69,14 +69,18 @@ test.each<[string, Behavior]>([
   browser.takeProblems();
 });
 
-test('the focus survives a refresh', async () => {
+test('a new event appears by itself, and the reader keeps place and focus', async () => {
   const page = await openOverview();
   await page.getByRole('link', { name: 'applied', exact: true }).focus();
-  await page.evaluate('document.querySelector("#overview").dataset.old = "yes"');
-  await expect
-    .poll(() => page.locator('#overview').getAttribute('data-old'), { timeout: 15_000 })
-    .toBeNull();
+  await page.evaluate('window.isTheSamePage = true');
+  const late = receivedEvent({ customerId: 'cus_live', createdSeconds: 1_000 });
+  await openPipeline(database)([{ ...late, receivedAtMs: Date.now() }]);
+  await expectText(page.getByRole('region', { name: 'Events of the last day' })).toMatch(/stale 1/);
+  expect(await page.evaluate('window.isTheSamePage')).toBe(true);
   expect(await page.locator(':focus').innerText()).toBe('applied');
+  // The checks were loaded into it.
+  await page.getByText('npx instep doctor').waitFor();
+  expect(await page.title()).toBe('Overview · Instep');
 });
 
 test('a page whose updates are off says so, and is not green, after a minute', async () => {
