@@ -166,13 +166,13 @@ export function logSettings({ config, logger, pool }: InstepOptions): void {
   const database =
     pool === undefined ? describeDatabase(config.database) : 'that of the given pool';
   logger.info({ database }, 'using database');
-  for (const problem of weakSecrets(config.authSecrets)) logger.warn(problemText(problem));
+  for (const problem of weakSecrets(config.authSecrets ?? [])) logger.warn(problemText(problem));
 }
 
 /** Opens the engine with the features, and what an app calls. */
 export async function openService(options: InstepOptions): Promise<Service> {
   const { config, logger, maintenance: mode = 'background', now = Date.now } = options;
-  const { linkByMetadata, accessPolicy, alerts } = config;
+  const { linkByMetadata, accessPolicy, alerts, authSecrets } = config;
   const { planSelection, keepsPaused } = accessPolicy;
   const profile = profileIn(options);
   const refusals = new RefusalCounts(now);
@@ -195,12 +195,9 @@ export async function openService(options: InstepOptions): Promise<Service> {
     ...{ server, logger, now, planSelection, keepsPaused, instrumentation, maintenance: mode },
     stripe: { ...config.stripeApi, webhookSecrets: config.webhookSecrets },
     profile:
-      profile === 'off'
+      authSecrets === null || profile === 'off'
         ? null
-        : {
-            authSecrets: config.authSecrets,
-            includePasswordHash: profile !== 'without password',
-          },
+        : { authSecrets, includePasswordHash: profile !== 'without password' },
     onSignatureRejected: (problem) => refusals.signatureRejected(problem),
     onSessionRead(reason) {
       refusals.sessionRead(reason);

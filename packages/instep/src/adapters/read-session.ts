@@ -2,7 +2,7 @@
 
 import { type Session, SessionReader, secretKeys, sessionToken } from 'instep-engine/http';
 import { BoundedCache } from 'instep-engine/runtime';
-import { type Environment, readPart } from '../config/config.ts';
+import { type Environment, readAuthSecrets } from '../config/config.ts';
 
 const MAX_READERS = 10;
 
@@ -10,13 +10,10 @@ const MAX_READERS = 10;
 const readers = new BoundedCache<string, SessionReader>(MAX_READERS);
 
 /** Also with `PROFILE=off`, because the app's own code can sign sessions in the same way. */
-const secretsIn = (environment: Environment) =>
-  readPart('authSecrets', { ...environment, PROFILE: 'on' });
-
 function readerFor(environment: Environment): SessionReader {
   const { AUTH_SECRET: secret = '' } = environment;
   const reader =
-    readers.get(secret) ?? new SessionReader(secretKeys(secretsIn(environment)), Date.now);
+    readers.get(secret) ?? new SessionReader(secretKeys(readAuthSecrets(environment)), Date.now);
   readers.set(secret, reader);
   return reader;
 }

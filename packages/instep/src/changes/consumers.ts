@@ -171,7 +171,7 @@ export async function findConsumers({
        cross join lateral (
                select min(change_id) filter (where set_aside_at is null) as first_id,
                       count(*) filter (where set_aside_at is not null) as "setAsideCount",
-                      to_jsonb((
+                      coalesce(to_jsonb((
                         array_agg(
                           jsonb_build_object(
                             'changeId', change_id, 'teamId', team_id,
@@ -179,7 +179,7 @@ export async function findConsumers({
                           )
                           order by change_id
                         ) filter (where set_aside_at is not null)
-                      )[:100]) as "setAside"
+                      )[:100]), '[]') as "setAside"
                  from instep.waiting_plan_changes
                 where consumer = name
              ) as taken

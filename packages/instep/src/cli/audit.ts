@@ -11,7 +11,7 @@ import type { Rules } from '../audit/judge-row.ts';
 import { readPart } from '../config/config.ts';
 import { createCommand, positiveInteger } from './arguments.ts';
 import { print, printable, printMessage, showProgress, stopSignal, writeRows } from './output.ts';
-import { onDatabase, requireDatabase, withServer } from './with-database.ts';
+import { requireDatabase, withDatabase } from './with-database.ts';
 
 type Options = Named &
   Pick<Rules, 'pastDue'> & { plans?: Rules['plans']; limit?: number } & {
@@ -58,8 +58,8 @@ async function runAudit(options: Options): Promise<void> {
   const audit = (database: Database, { tables }: DatabaseServer) =>
     auditOn(database, tables, options);
   // A table of millions of rows takes seconds to read.
-  const reading = { statementTimeoutMs: 120_000, isReadOnly: true };
-  await withServer((server) => onDatabase(server, audit, reading));
+  const reading = { migratesEmbedded: false, statementTimeoutMs: 120_000, isReadOnly: true };
+  await withDatabase(audit, reading);
 }
 
 async function auditOn(

@@ -24,7 +24,7 @@ import {
   tableHead,
   tableLine,
 } from './output.ts';
-import { hasDatabase, migrateOn, onDatabase, withDatabase, withServer } from './with-database.ts';
+import { hasDatabase, migrate, withDatabase } from './with-database.ts';
 
 export function tablesCommand(): Command {
   return createCommand(
@@ -104,8 +104,7 @@ export function migrateCommand(): Command {
     .action(async ({ createTables, dryRun, ...output }: MigrateOptions) => {
       if (dryRun) return await printPending(createTables);
       const creates = createTables === undefined ? {} : { createsTables: createTables };
-      const options = { ...creates, onWarning: printMessage };
-      const applied = await withServer((server) => migrateOn(server, options));
+      const applied = await migrate({ ...creates, onWarning: printMessage });
       // An empty DATABASE_URL must not go unnoticed.
       if (readPart('database', process.env).address === null) printMessage(databaseName());
       printData({ applied: applied.join(', ') || 'nothing; the schema is up to date' }, output);
@@ -118,9 +117,7 @@ const databaseName = () => describeDatabase(readPart('database', process.env));
 async function printPending(createTables = false): Promise<void> {
   // An embedded database is only made by what uses it.
   const pending = (await hasDatabase())
-    ? await withServer((server) =>
-        onDatabase(server, ({ query }) => readPending(query, MIGRATIONS)),
-      )
+    ? await withDatabase(({ query }) => readPending(query, MIGRATIONS), { migratesEmbedded: false })
     : MIGRATIONS;
   if (pending.length === 0) return printMessage('nothing to run; the schema is up to date');
   const statements = pending.map(({ name, sql, ...migration }) => {

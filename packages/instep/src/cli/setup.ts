@@ -9,7 +9,7 @@ import { ConfigInvalid, describeDatabase, readPart } from '../config/config.ts';
 import { doctor } from './doctor.ts';
 import { paint, print, printMessage } from './output.ts';
 import { tables } from './schema.ts';
-import { migrateOn, onDatabase, withDatabase, withServer } from './with-database.ts';
+import { migrate, withDatabase } from './with-database.ts';
 
 export { USER_PATH, WEBHOOK_PATH } from 'instep-engine/http';
 export { HANDLED_TYPES } from 'instep-engine/stripe';
@@ -54,12 +54,9 @@ export async function findTables(): Promise<readonly string[]> {
  * printed, for the user to correct, and is no error.
  */
 export async function checkInstallation(): Promise<void> {
-  await withServer(async (server) => {
-    const policy = readPart('accessPolicy', process.env);
-    // Later, a server may be running by another one.
-    if ((await migrateOn(server)).length > 0)
-      await onDatabase(server, ({ query }) => storePolicy(query, policy));
-  });
+  const policy = readPart('accessPolicy', process.env);
+  // Later, a server may be running by another one.
+  if ((await migrate()).length > 0) await withDatabase(({ query }) => storePolicy(query, policy));
   const parts = [
     ['npx instep tables', () => tables({})],
     ['npx instep doctor', () => doctor({})],

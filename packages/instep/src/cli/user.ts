@@ -59,13 +59,11 @@ export function sessionCommand(): Command {
 }
 
 async function issue({ user, days, json }: IssueOptions): Promise<void> {
-  if (readPart('database', process.env).tables.profile === 'off') {
-    throw new ProfileOff('No endpoint reads a session');
-  }
-  const [secret = ''] = readPart('authSecrets', process.env);
+  const secrets = readPart('authSecrets', process.env);
+  if (secrets === null) throw new ProfileOff('No endpoint reads a session');
   const lifetimeMs = days * DAY_MS;
   const nowMs = Date.now();
-  const token = await issueSession(user, secret, { nowMs, lifetimeMs });
+  const token = await issueSession(user, secrets[0], { nowMs, lifetimeMs });
   const cookie = `${SESSION_COOKIE}=${token}`;
   const expires = new Date(nowMs + lifetimeMs).toISOString();
   if (json) printData({ cookie, expires }, { json });

@@ -1,26 +1,38 @@
-// Connects commands to the configured database server. Those that act or search use `with-context.ts`.
+// Connects commands to the configured database. Those that act or search use `with-context.ts`.
 
 import { existsSync } from 'node:fs';
-import type { Database, DatabaseServer, PoolOptions, PrepareOptions } from 'instep-engine/postgres';
+import type { Database, DatabaseServer, PrepareOptions } from 'instep-engine/postgres';
 import { ConfigInvalid, readPart } from '../config/config.ts';
-import { connectToServer, prepareDatabase } from '../database/connect.ts';
+import { connectToServer, openDatabase, prepareDatabase } from '../database/connect.ts';
 import { importEmbeddedPostgres } from '../database/embedded-postgres.ts';
 import { printMessage } from './output.ts';
 
-const STATEMENT_TIMEOUT_MS = 10_000;
-const MAX_CONNECTIONS = 4;
+const MESSAGES = {
+  notice: printMessage,
+  onConnectionError: (error: Error) => printMessage(`database connection lost: ${error.message}`),
+};
 
-export const onConnectionError = (error: Error) =>
-  printMessage(`database connection lost: ${error.message}`);
+type OpenOptions = Partial<Parameters<typeof openDatabase>[1]>;
 
-/** Runs work on the configured database server, and releases the server afterward. */
-export async function withServer<Result>(
-  work: (server: DatabaseServer) => Promise<Result>,
+/** Runs work on the configured database, whether it is migrated or not. */
+export async function withDatabase<Result>(
+  work: (database: Database, server: DatabaseServer) => Promise<Result>,
+  options: OpenOptions = {},
 ): Promise<Result> {
-  const database = readPart('database', process.env);
-  const server = await connectToServer({ ...database, notice: printMessage });
+  const opening = openDatabase(readPart('database', process.env), { ...MESSAGES, ...options });
+  const { database, server, close } = await opening;
   try {
-    return await work(server);
+    return await work(database, server);
+  } finally {
+    await close();
+  }
+}
+
+/** Migrates the configured database. Returns the migrations that it ran. */
+export async function migrate(options: Partial<PrepareOptions> = {}): Promise<string[]> {
+  const server = await connectToServer({ ...readPart('database', process.env), ...MESSAGES });
+  try {
+    return await prepareDatabase(server, { ...MESSAGES, ...options });
   } finally {
     await server.release();
   }
@@ -40,41 +52,4 @@ export async function requireDatabase(): Promise<void> {
   const problem = `is missing, and there is no database in ${dataFolder}`;
   const remedy = "set it to the URL of your app's PostgreSQL";
   throw new ConfigInvalid([{ variable: 'DATABASE_URL', problem, remedy }]);
-}
-
-/** Migrates the server's database. Returns the migrations that it ran. */
-export function migrateOn(
-  server: DatabaseServer,
-  options: Omit<PrepareOptions, 'features' | 'onConnectionError'> = {},
-): Promise<string[]> {
-  return prepareDatabase(server, { onConnectionError, ...options });
-}
-
-type Work<Result> = (database: Database, server: DatabaseServer) => Promise<Result>;
-
-/** Runs work on the configured database, whether it is migrated or not. An embedded one is migrated first. */
-export function withDatabase<Result>(work: Work<Result>): Promise<Result> {
-  return withServer(async (server) => {
-    if (server.isEmbedded) await migrateOn(server);
-    return await onDatabase(server, work);
-  });
-}
-
-/** Runs work on the server's database as it is. */
-export async function onDatabase<Result>(
-  server: DatabaseServer,
-  work: Work<Result>,
-  options: Partial<PoolOptions> = {},
-): Promise<Result> {
-  const database = server.open({
-    maxConnections: MAX_CONNECTIONS,
-    statementTimeoutMs: STATEMENT_TIMEOUT_MS,
-    onConnectionError,
-    ...options,
-  });
-  try {
-    return await work(database, server);
-  } finally {
-    await database.close();
-  }
 }

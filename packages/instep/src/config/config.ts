@@ -56,10 +56,10 @@ const authSecret = v.pipe(
   ),
 );
 
-/** Without the profile, `AUTH_SECRET` can be of anything, such as another library's sessions. */
-const noAuthSecret = v.pipe(
-  v.unknown(),
-  v.transform((): [] => []),
+/** The secrets of sessions, newest first. */
+const authSecrets = part(
+  { AUTH_SECRET: authSecret },
+  (value): readonly [string, ...string[]] => value.AUTH_SECRET,
 );
 
 const DAY_MS = 86_400_000;
@@ -87,11 +87,14 @@ const partsFor = (environment: Environment) => ({
     },
     (value) => value.STRIPE_WEBHOOK_SECRET,
   ),
-  /** The secrets of sessions, newest first; none without the profile. */
-  authSecrets: part(
-    { AUTH_SECRET: environment.PROFILE === 'off' ? noAuthSecret : authSecret },
-    (value): readonly string[] => value.AUTH_SECRET,
-  ),
+  /** `null` without the profile, where `AUTH_SECRET` can be of anything, such as another library's sessions. */
+  authSecrets:
+    environment.PROFILE === 'off'
+      ? v.pipe(
+          v.unknown(),
+          v.transform(() => null),
+        )
+      : authSecrets,
   stripeApi: part(
     {
       STRIPE_SECRET_KEY: secret(
@@ -200,8 +203,12 @@ export function readPart<Name extends keyof Parts>(
   return readVariables(partsFor(environment)[name], environment);
 }
 
+/** Reads the secrets of sessions, whether there is a profile or not. @throws ConfigInvalid */
+export const readAuthSecrets = (environment: Environment) =>
+  readVariables(authSecrets, environment);
+
 /** Session secrets that work, but should be replaced or looked at. */
-export function weakSecrets(authSecrets: readonly string[]): ConfigProblem[] {
+export function weakSecrets(secrets: readonly string[]): ConfigProblem[] {
   const isShort = {
     variable: 'AUTH_SECRET',
     problem: `is shorter than ${MIN_SECRET_BYTES} bytes, so session tokens can be forged by guessing it`,
@@ -213,7 +220,7 @@ export function weakSecrets(authSecrets: readonly string[]): ConfigProblem[] {
     remedy: 'check that it is the same in your app',
   };
   return [
-    ...(authSecrets.every(isLong) ? [] : [isShort]),
-    ...(authSecrets.every((secret) => secret === secret.trim()) ? [] : [isPadded]),
+    ...(secrets.every(isLong) ? [] : [isShort]),
+    ...(secrets.every((secret) => secret === secret.trim()) ? [] : [isPadded]),
   ];
 }

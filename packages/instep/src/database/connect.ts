@@ -5,11 +5,14 @@ import {
   type DatabaseAddress,
   type DatabasePool,
   type DatabaseServer,
+  type PoolOptions,
   type PrepareOptions,
   prepareServer,
+  type Query,
   serverAt,
   type WantedTables,
 } from 'instep-engine/postgres';
+import type { DatabaseConfig } from '../config/config.ts';
 import { openEmbeddedPostgres } from './embedded-postgres.ts';
 import { FEATURE_SCHEMAS } from './schema.ts';
 
@@ -35,27 +38,43 @@ export async function connectToServer(options: ConnectOptions): Promise<Database
   return { ...server, isEmbedded: true, release: () => embedded.release() };
 }
 
-const EMPTYING_TIMEOUT_MS = 60_000;
+type OpenOptions = Pick<ConnectOptions, 'notice'> &
+  Pick<PoolOptions, 'onConnectionError'> &
+  Partial<PoolOptions> & {
+    /** Whether an embedded database is migrated first; it is by default. */
+    readonly migratesEmbedded?: boolean;
+  };
+
+/** Opens a database with a few connections; `close` also releases its server. */
+export async function openDatabase(
+  config: DatabaseConfig,
+  { notice, migratesEmbedded = true, ...options }: OpenOptions,
+) {
+  const server = await connectToServer({ ...config, notice });
+  const database = server.open({ maxConnections: 4, statementTimeoutMs: 10_000, ...options });
+  const close = async () => {
+    await database.close();
+    await server.release();
+  };
+  try {
+    if (server.isEmbedded && migratesEmbedded) await prepareDatabase(server, options);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return { server, database, close };
+}
 
 /** Deletes everything in an embedded database. Returns false if another process uses it. */
-export async function emptyDatabase(server: DatabaseServer): Promise<boolean> {
-  const database = server.open({
-    maxConnections: 1,
-    statementTimeoutMs: EMPTYING_TIMEOUT_MS,
-    onConnectionError: () => undefined,
-  });
-  try {
-    const others = await database.query(`
-      select from pg_stat_activity
-       where application_name = 'instep' and pid <> pg_backend_pid()`);
-    if (others.length > 0) return false;
-    await database.query('drop schema if exists instep cascade');
-    await database.query('drop schema if exists public cascade');
-    await database.query('create schema public');
-    return true;
-  } finally {
-    await database.close();
-  }
+export async function emptyDatabase(query: Query): Promise<boolean> {
+  const others = await query(`
+    select from pg_stat_activity
+     where application_name = 'instep' and pid <> pg_backend_pid()`);
+  if (others.length > 0) return false;
+  await query('drop schema if exists instep cascade');
+  await query('drop schema if exists public cascade');
+  await query('create schema public');
+  return true;
 }
 
 /** Brings the schema up to date, with the tables of all features. If the application's tables don't fit, nothing changes. */

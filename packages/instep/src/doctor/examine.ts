@@ -20,7 +20,7 @@ import {
   weakSecrets,
 } from '../config/config.ts';
 import { problemText } from '../config/environment.ts';
-import { connectToServer } from '../database/connect.ts';
+import { openDatabase } from '../database/connect.ts';
 import { importEmbeddedPostgres } from '../database/embedded-postgres.ts';
 import { OTHER_FEATURES } from '../operate/other-features.ts';
 import { type Check, failure, ok, warning } from './check.ts';
@@ -95,8 +95,7 @@ function checkConfiguration({ problems, api, authSecrets }: Settings): Check[] {
   const { isRestricted, mode } = keyKindOf(api?.secretKey ?? '');
   const elsewhere = api?.baseUrl === undefined ? '' : ` for ${api.baseUrl.host} (STRIPE_API_BASE)`;
   const key = `a ${isRestricted ? 'restricted' : 'secret'} key in ${mode ?? 'unknown'} mode${elsewhere}`;
-  const profile =
-    authSecrets?.length === 0 ? ', and no profile: only subscriptions are in sync' : '';
+  const profile = authSecrets === null ? ', and no profile: only subscriptions are in sync' : '';
   return [
     ok(name, `complete, with ${key}${profile}`),
     ...weakSecrets(authSecrets ?? []).map(({ variable, problem, remedy }) =>
@@ -150,20 +149,16 @@ async function* checkServer(
   options: DatabaseOptions,
 ): AsyncGenerator<Check> {
   const { notice } = options;
-  const server = await connectToServer({ ...database, notice });
-  const opened = server.open({
-    maxConnections: 1,
-    statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+  const opened = await openDatabase(database, {
+    ...{ notice, migratesEmbedded: false, statementTimeoutMs: STATEMENT_TIMEOUT_MS },
     // The statement on this connection fails with the same error.
     onConnectionError: () => undefined,
   });
-  const { query } = opened;
   try {
-    yield* await checkDatabaseServer(query, database.address);
-    yield* checkContents(opened, server.tables, options);
+    yield* await checkDatabaseServer(opened.database.query, database.address);
+    yield* checkContents(opened.database, database.tables, options);
   } finally {
     await opened.close();
-    await server.release();
   }
 }
 

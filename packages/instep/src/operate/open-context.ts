@@ -2,12 +2,11 @@
 
 import { randomUUID } from 'node:crypto';
 import { IngestPipeline } from 'instep-engine/log';
-import type { Database } from 'instep-engine/postgres';
 import { createLogger, type Logger } from 'instep-engine/runtime';
 import { createStripeApi, keyKindOf, type StripeApi } from 'instep-engine/stripe';
 import type { OperateContext, Operated } from 'instep-operate';
 import { type Config, ConfigInvalid, type Environment, readPart } from '../config/config.ts';
-import { connectToServer, prepareDatabase } from '../database/connect.ts';
+import { openDatabase } from '../database/connect.ts';
 import { checkWholeSchema } from '../database/schema.ts';
 import { OTHER_FEATURES } from './other-features.ts';
 
@@ -55,21 +54,15 @@ export async function openContextIn(
   environment: Environment,
   { notice, ...options }: ConnectionOptions,
 ): Promise<OperateContext> {
+  const { planSelection, keepsPaused } = readPart('accessPolicy', environment);
+  const linkByMetadata = readPart('linkByMetadata', environment);
+  const policy = { planSelection, keepsPaused, linkByMetadata };
   const onConnectionError = (err: Error) =>
     options.logger.warn({ err }, 'database connection lost');
-  const server = await connectToServer({ ...readPart('database', environment), notice });
-  let database: Database | undefined;
-  const close = async () => {
-    await database?.close();
-    await server.release();
-  };
+  const opening = openDatabase(readPart('database', environment), { notice, onConnectionError });
+  const { database, close } = await opening;
   try {
-    if (server.isEmbedded) await prepareDatabase(server, { onConnectionError });
-    database = server.open({ maxConnections: 4, statementTimeoutMs: 10_000, onConnectionError });
     await checkWholeSchema(database.query);
-    const { planSelection, keepsPaused } = readPart('accessPolicy', environment);
-    const linkByMetadata = readPart('linkByMetadata', environment);
-    const policy = { planSelection, keepsPaused, linkByMetadata };
     return createContext({ ...policy, ...options, database, close });
   } catch (error) {
     await close();

@@ -9,7 +9,7 @@ import { type ApplicationId, addTeam, addUser, type Query, readTeam } from 'inst
 import { CONTRACT_FIELDS, isSamePlan, NO_PLAN, type Plan } from 'instep-engine/rule';
 import { createLogger } from 'instep-engine/runtime';
 import { type Config, ConfigInvalid, readConfig } from '../../config/config.ts';
-import { connectToServer, emptyDatabase } from '../../database/connect.ts';
+import { emptyDatabase, openDatabase } from '../../database/connect.ts';
 import { openService } from '../../instep.ts';
 import { openOperations } from '../../operators-listener/open-operations.ts';
 import { type ApiCollection, startFakeStripeApi } from '../../testing/fake-stripe-api.ts';
@@ -19,6 +19,7 @@ import { type Columns, nextSignal, paint, print, tableHead, tableLine } from '..
 import { addCompanies, inTrueOrder, PRODUCT_NAMES, starterPlan, walkthrough } from './scenes.ts';
 
 const POST_DEADLINE_MS = 15_000;
+const EMPTYING_TIMEOUT_MS = 60_000;
 
 export function demoCommand(): Command {
   return createCommand(
@@ -40,12 +41,16 @@ async function demo({ once = false }: { once?: boolean }): Promise<void> {
   try {
     const stripe = await startFakeStripeApi({ productNames: PRODUCT_NAMES });
     closers.push(() => stripe.close());
-    const config = demoConfig(dataFolder, stripe.url);
-    const notice = (message: string) => logger.info(message);
-    const databaseServer = await connectToServer({ ...config.database, notice });
-    closers.push(() => databaseServer.release());
+    const authSecret = random();
+    const config = demoConfig(dataFolder, stripe.url, authSecret);
+    const opened = await openDatabase(config.database, {
+      ...{ migratesEmbedded: false, statementTimeoutMs: EMPTYING_TIMEOUT_MS },
+      notice: (message) => logger.info(message),
+      onConnectionError: () => undefined,
+    });
+    closers.push(() => opened.close());
     // What an earlier run left would be issues of this one.
-    if (!(await emptyDatabase(databaseServer))) {
+    if (!(await emptyDatabase(opened.database.query))) {
       const problem = `has a demo in ${shorten(dataFolder)} that is still running`;
       const remedy = 'end it, or set another folder';
       throw new ConfigInvalid([{ variable: 'INSTEP_DATA', problem, remedy }]);
@@ -59,7 +64,7 @@ async function demo({ once = false }: { once?: boolean }): Promise<void> {
 
     print(`\n${bold('Instep')} at ${server.url}, with its own database in ${shorten(dataFolder)}`);
     const { subscriptions } = stripe;
-    const added = await addSignedInTeam(query, config);
+    const added = await addSignedInTeam(query, authSecret);
     const running = { url: server.url, query, subscriptions, config, logFile, ...added };
     await showProfile(running);
     if (!once) await addCompanies({ ...running, ingest, endMs: Date.now() });
@@ -77,14 +82,15 @@ async function demo({ once = false }: { once?: boolean }): Promise<void> {
   }
 }
 
-/** Secrets that are valid for one run. */
-function demoConfig(dataFolder: string, apiBase: string): Config {
-  const random = () => randomBytes(24).toString('hex');
+/** A secret that is valid for one run. */
+const random = () => randomBytes(24).toString('hex');
+
+function demoConfig(dataFolder: string, apiBase: string, authSecret: string): Config {
   const { PORT, HOST, OPS_PORT, OPS_HOST, OPS_TOKEN, OPS_TOKENS } = process.env;
   return readConfig({
     STRIPE_SECRET_KEY: `sk_test_${random()}`,
     STRIPE_WEBHOOK_SECRET: `whsec_${random()}`,
-    AUTH_SECRET: random(),
+    AUTH_SECRET: authSecret,
     STRIPE_API_BASE: apiBase,
     // The stand-in for Stripe already has the final state of every scene, which reconciliation would apply.
     RECONCILE_INTERVAL: 'off',
@@ -211,10 +217,7 @@ type SignedInTeam = {
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
-async function addSignedInTeam(
-  query: Query,
-  { authSecrets: [secret = ''] }: Config,
-): Promise<SignedInTeam> {
+async function addSignedInTeam(query: Query, authSecret: string): Promise<SignedInTeam> {
   const suffix = randomBytes(3).toString('hex');
   const customerId = `cus_${suffix}`;
   const { id: userId } = await addUser(query, {
@@ -225,6 +228,6 @@ async function addSignedInTeam(
   });
   const teamId = await addTeam(query, { name: `Ada's team ${suffix}`, customerId });
   const lifetime = { nowMs: Date.now(), lifetimeMs: DAY_MS };
-  const token = await issueSession(userId, secret, lifetime);
+  const token = await issueSession(userId, authSecret, lifetime);
   return { suffix, teamId, customerId, cookie: `${SESSION_COOKIE}=${token}` };
 }
