@@ -116,7 +116,7 @@ describe('a plan that the app gave away is kept, and no issue', () => {
       await write(id, plan);
       expect(await maintain(id)).toEqual([]);
       expect(await planOf(id)).toEqual({ ...NONE, ...plan });
-      expect((await findIssues(context).first()).issues).toEqual([]);
+      expect((await findIssues(context).page()).rows).toEqual([]);
       expect((await explainTeam(context, id))?.status).toEqual({ kind: 'app' });
       expect(await readAccess(query, id)).toMatchObject({ hasAccess: true, reason: 'app' });
     }

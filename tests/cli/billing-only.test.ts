@@ -77,7 +77,6 @@ test('the server keeps the team in sync, and has no profile', async () => {
     expect((await page(path)).status).toBe(200);
   }
   const found = await (await page('/search?q=ada@example.com')).text();
-  expect(found).toContain('Nobody could be looked up');
   expect(found).toContain('<code>PROFILE</code> is off');
   expect(await instep.stop()).toBe(0);
 });
@@ -102,7 +101,6 @@ test('the commands show teams only, and say what needs users', async () => {
   expect(await command('team', 'list')).toMatchObject({ code: 0 });
   expect(await command('team', 'show', '1')).toMatchObject({ code: 0 });
   for (const args of [
-    ['team', 'list', '--email', 'ada@example.com'],
     ['user', 'add', '--email', 'ada@example.com'],
     ['session', 'issue', '--user', '1'],
   ]) {

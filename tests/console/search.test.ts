@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { openConsole } from '../support/browser/console-pages.ts';
 import { addTeam, readCustomerIdsOf } from '../support/internals/rows.ts';
 import { connect, createDatabase } from '../support/postgres/test-database.ts';
@@ -8,18 +8,12 @@ import { indexesUsed } from '../support/stripe/plans.ts';
 
 const { database } = await createDatabase();
 const { query } = database;
-let stepMs = 0;
-let nowMs = Date.now();
-const clockMs = () => {
-  nowMs += stepMs;
-  return nowMs;
-};
-const pages = await openConsole(database, { clockMs });
+const pages = await openConsole(database);
 const ingest = openPipeline(database);
 
 const acme = await addTeam(query, { name: 'Acme Rockets', customerId: 'cus_acme' });
 await addTeam(query, { name: 'Acme Anvils', customerId: 'cus_anvils' });
-const number = await addTeam(query, { name: `Number ${acme}`, customerId: null });
+await addTeam(query, { name: `Number ${acme}`, customerId: null });
 await ingest([
   receivedEvent({ eventId: 'evt_acme', customerId: 'cus_acme', subscriptionId: 'sub_acme' }),
 ]);
@@ -31,10 +25,9 @@ for (const createdSeconds of [1_000, 2_000]) {
 
 /** Every statement of a search takes as long as all of them may take. */
 function hurry() {
-  stepMs = 100;
-  onTestFinished(() => {
-    stepMs = 0;
-  });
+  let nowMs = performance.now();
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => (nowMs += 100));
+  onTestFinished(() => clock.mockRestore());
 }
 
 async function search(text: string) {
@@ -62,8 +55,8 @@ test.each([
   expect(await search(text)).toEqual({ status: 303, location: `/teams/${acme}` });
 });
 
-test('a team is found by its id, and others with this name', async () => {
-  expect(await teamsOn(`/teams?search=${acme}`)).toEqual([acme, number]);
+test('a team is found by its id, and not others with this name', async () => {
+  expect(await teamsOn(`/teams?search=${acme}`)).toEqual([acme]);
 });
 
 test('a subscription is found by an index', async () => {
@@ -101,7 +94,7 @@ test('the beginning of a UUID finds its team', async () => {
 
 test('an email address finds the teams of a person, where a table says whose they are', async () => {
   const unknown = await pages.get('/search?q=ada@example.com');
-  expect(unknown.text).toContain('Nobody could be looked up');
+  expect(unknown.text).toContain('People are found by their address if');
   const people = await createDatabase();
   await people.database.query(`
     create table team_members (id serial, user_id integer, team_id integer, role text);

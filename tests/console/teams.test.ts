@@ -63,9 +63,6 @@ test.each([
   ['status=none', ['Foxtrot']],
   ['plan=Basic', ['Charlie', 'Echo']],
   ['plan=prod_pro', ['Delta', 'Alpha', 'Bravo']],
-  ['issue=unknown-order', ['Echo']],
-  ['issue=out-of-sync', ['Alpha']],
-  ['issue=changed-by-hand', ['Delta']],
   ['status=unpaid&plan=Basic&search=CHAR', ['Charlie']],
   ['status=%27%3B&plan=%00', []],
 ])('filters by %j', async (parameters, names) => {

@@ -1,6 +1,11 @@
-import type { EventFilter, PageOfEvents, PageStart } from 'instep/operate';
-import { beforeEach, describe, expect, test } from 'vitest';
-import { readPageOfEvents } from '../support/internals/repair.ts';
+import {
+  type EventFilter,
+  type EventRow,
+  findEvents,
+  type Page,
+  type PageStart,
+} from 'instep/operate';
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 
@@ -30,15 +35,13 @@ describe.each(postgresServers)('$name', (server) => {
 
   /** The positions on all pages, one after the other. */
   async function searchAll(filter: EventFilter): Promise<number[]> {
-    const { query } = store.database;
     const found: number[] = [];
     for (let start: PageStart<number> | null = null; ; ) {
-      const request = { filter, start, limit: LIMIT, clockMs: () => 0 };
-      const page: PageOfEvents = await readPageOfEvents(query, request);
-      expect(page.events.length).toBeLessThanOrEqual(LIMIT);
-      found.push(...page.events.map(({ position }) => position));
-      if (page.next === null) return found;
-      start = { side: 'after', key: page.next };
+      const { rows, next } = await findEvents(store, filter).page({ start, limit: LIMIT });
+      expect(rows.length).toBeLessThanOrEqual(LIMIT);
+      found.push(...rows.map(({ position }) => position));
+      if (next === null) return found;
+      start = { side: 'after', key: next };
     }
   }
 
@@ -66,20 +69,19 @@ describe.each(postgresServers)('$name', (server) => {
 
   test('a search stops when time runs out', async () => {
     await logEvents(20_100);
-    const { query } = store.database;
-    const filter = { outcome: 'unreadable' } as const;
+    const unreadable = findEvents(store, { outcome: 'unreadable' });
     let nowMs = 0;
-    const clockMs = () => (nowMs += 1_000);
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => (nowMs += 1_000));
+    onTestFinished(() => clock.mockRestore());
     const reached: (number | null)[] = [];
     let start: PageStart<number> | null = null;
     do {
-      const request = { filter, start, limit: LIMIT, clockMs };
-      const { events, next, searchedToMs }: PageOfEvents = await readPageOfEvents(query, request);
-      expect(events).toEqual([]);
-      reached.push(searchedToMs);
-      start = next === null ? null : { side: 'after', key: next };
+      const page: Page<EventRow, number> = await unreadable.page({ start });
+      expect(page.rows).toEqual([]);
+      reached.push(page.searchedTo);
+      start = page.next === null ? null : { side: 'after', key: page.next };
     } while (start !== null);
-    expect(reached).toEqual([...[15_101, 10_101, 5_101, 101].map((at) => at * 1_000), null]);
+    expect(reached).toEqual([15_101, 10_101, 5_101, 101, null]);
   });
 
   test('leaves out an event that was decided between two pages', async () => {

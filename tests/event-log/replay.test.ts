@@ -1,4 +1,4 @@
-import { findIssues } from 'instep/operate';
+import { countIssues } from 'instep/operate';
 import { describe, expect, test } from 'vitest';
 import { collect } from '../support/collect.ts';
 import { replayEvents, searchLog } from '../support/internals/repair.ts';
@@ -34,8 +34,7 @@ describe.each(postgresServers)('$name', (server) => {
     const outcomes = [];
     for await (const { outcome } of replayEvents(events, { ingest, query })) outcomes.push(outcome);
     expect(await unreadableEvents()).toEqual([]);
-    const issues = findIssues({ database: store.database, keyMode: null });
-    expect((await issues.count())['unreadable-event'].count).toBe(0);
+    expect((await countIssues(store))['unreadable-event'].count).toBe(0);
     return { outcomes };
   }
 

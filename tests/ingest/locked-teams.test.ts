@@ -77,7 +77,7 @@ test('a team whose trigger waits delays no other team, and again not when its ev
   await settleAll();
   const issues = findIssues({ database: store.database, keyMode: null });
   await vi.waitFor(async () =>
-    expect((await issues.first()).issues).toMatchObject([
+    expect((await issues.page()).rows).toMatchObject([
       { code: 'plan-refused', team: { id: slow.teamId } },
     ]),
   );

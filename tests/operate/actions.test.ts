@@ -185,15 +185,15 @@ test("what fails doesn't stop the others, and what doesn't apply says so", async
   expect(results.map(({ result }) => result.code)).toEqual(codes);
   // One row for each action of a form on a subject.
   const ofForm = findActions(context, { callId });
-  const { actions } = await ofForm.page();
+  const { rows: actions } = await ofForm.page();
   expect(actions).toHaveLength(3);
   const first = await ofForm.page({ limit: 1 });
   const rest = await ofForm.page({ start: { side: 'after', key: first.next ?? 0 } });
-  expect([...first.actions, ...rest.actions]).toEqual(actions);
+  expect([...first.rows, ...rest.rows]).toEqual(actions);
   const key = rest.previous ?? 0;
   expect(await ofForm.page({ start: { side: 'before', key }, limit: 1 })).toEqual(first);
   for (const other of [randomUUID(), 'x']) {
-    expect((await findActions(context, { callId: other }).page()).actions).toEqual([]);
+    expect((await findActions(context, { callId: other }).page()).rows).toEqual([]);
   }
 });
 

@@ -134,7 +134,7 @@ test('a dismissal that has only begun hides nothing', async () => {
   await refuseAudit('update');
   const dismiss = { action: 'dismiss', subject } as const;
   await expect(perform(context, operator, [dismiss])).rejects.toThrow();
-  const { issues } = await findIssues(context, 'out-of-sync').first();
+  const { rows: issues } = await findIssues(context, 'out-of-sync').page();
   expect(issues).toMatchObject([{ subject }]);
 });
 

@@ -22,11 +22,11 @@ const codes = async () => {
   return issues.flatMap(({ code }) => (code === 'teams-not-compared' ? [] : [code]));
 };
 
-const firstIssues = async () => (await findIssues(context).first()).issues;
+const firstIssues = async () => (await findIssues(context).page()).rows;
 
 test('nothing is wrong at first, and nothing was compared', async () => {
   expect(await checkHealth(context)).toMatchObject({ issues: [], reconciled: null });
-  expect(await findIssues(context).first()).toEqual({ issues: [], isMore: false });
+  expect(await firstIssues()).toEqual([]);
 });
 
 test('an event that something has made unreadable since hides no issue', async () => {
@@ -86,7 +86,13 @@ test('a comparison finds teams and customers, each with the cause', async () => 
   ]);
   expect((await explainTeam(context, late))?.issues).toEqual(issues.slice(0, 1));
 
-  expect(await findIssues(context).first(1)).toEqual({ issues: issues.slice(0, 1), isMore: true });
+  const first = await findIssues(context).page({ limit: 1 });
+  expect(first).toMatchObject({ rows: issues.slice(0, 1), next: issues[0]?.key, previous: null });
+  const start = { side: 'after', key: first.next ?? '' } as const;
+  const rest = await findIssues(context).page({ start });
+  expect(rest).toMatchObject({ rows: issues.slice(1), next: null, previous: issues[1]?.key });
+  const back = { side: 'before', key: issues[2]?.key ?? '' } as const;
+  expect((await findIssues(context).page({ start: back, limit: 1 })).rows).toEqual([issues[1]]);
   expect(await collect(findIssues(context).all())).toEqual(issues);
   expect(await collect(findIssues(context, 'unknown-customer').all())).toEqual([issues[2]]);
 });

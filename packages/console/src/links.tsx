@@ -12,7 +12,6 @@ import {
   type RecordedAction,
   type Subject,
   type SubjectIssueCode,
-  type TeamIssueCode,
 } from 'instep-operate';
 import { IdLink, PersonText, StripeId } from './components/id.tsx';
 import { isVisible, UntrustedText } from './components/text.tsx';
@@ -107,15 +106,15 @@ export function CustomerFact({ customerId, person }: CustomerFactProps) {
   );
 }
 
-type SubjectLinkProps = Pick<RecordedAction, 'subject' | 'teamName' | 'eventId'>;
+type SubjectLinkProps = Pick<RecordedAction, 'subject' | 'teamName'>;
 
 /** A link to the subject of an action. */
-export function SubjectLink({ subject: text, teamName: name, eventId }: SubjectLinkProps) {
+export function SubjectLink({ subject: text, teamName: name }: SubjectLinkProps) {
   const subject = parseSubject(text);
   if (subject === null) return <UntrustedText text={text} />;
   const { kind, id } = subject;
   if (kind === 'team') return <TeamLink id={id} team={name === null ? undefined : { id, name }} />;
-  if (kind === 'event') return <EventLink event={{ eventId, position: Number(id) }} />;
+  if (kind === 'event') return <a href={eventUrl(Number(id))}>event {id}</a>;
   return (
     <>
       <a href={eventsOf(kind, id)}>
@@ -126,8 +125,8 @@ export function SubjectLink({ subject: text, teamName: name, eventId }: SubjectL
   );
 }
 
-/** The name of each issue, in a list of issues or teams. */
-export const ISSUE_NAMES: Readonly<Record<SubjectIssueCode | TeamIssueCode, string>> = {
+/** The name of each issue, in a list of issues. */
+export const ISSUE_NAMES: Readonly<Record<SubjectIssueCode, string>> = {
   'out-of-sync': 'out of sync',
   'changed-by-hand': 'changed by hand',
   'plan-refused': 'plan refused',
@@ -140,7 +139,6 @@ export const ISSUE_NAMES: Readonly<Record<SubjectIssueCode | TeamIssueCode, stri
   'payment-due': 'payment due',
   'end-not-confirmed': 'end not confirmed',
   'double-billed': 'double billed',
-  'products-without-name': 'plan without a name',
 };
 
 /** `2`, or `100+` where counting stopped. */

@@ -56,8 +56,7 @@ export {
 } from 'instep-engine/stripe';
 export { type Reason, type ReasonCode, type ReasonPart, reasonText } from './event-log/reasons.ts';
 export type { Replayed, ReplayOutcomes } from './event-log/replay.ts';
-export type { EventFilter, PageOfEvents } from './event-log/search.ts';
-export { type FirstIssues, findIssues, type OpenIssue } from './issues/find-issues.ts';
+export { countIssues, findIssues, type OpenIssue } from './issues/find-issues.ts';
 export type { Concern, IssueKind, Remedy, Severity } from './issues/issue.ts';
 export {
   ISSUES,
@@ -67,8 +66,6 @@ export {
   type IssueEvidence,
   SUBJECT_ISSUES,
   type SubjectIssueCode,
-  TEAM_ISSUES,
-  type TeamIssueCode,
 } from './issues/issues.ts';
 export type { Refusals } from './issues/refusals.ts';
 export type {
@@ -95,22 +92,22 @@ export type {
 } from './operate/audit.ts';
 export type * from './operate/context.ts';
 export { countEvents, type EventCountsRequest, type Slot } from './operate/event-counts.ts';
-export { eventsNamed, findEvents, redactedBody, subscriptionOf } from './operate/events.ts';
 export * from './operate/explain.ts';
 export {
   type ActionChange,
   type ActionFilter,
   findActions,
-  type PageOfActions,
   type RecordedAction,
 } from './operate/find-actions.ts';
-export * from './operate/find-teams.ts';
 export {
-  checkHealth,
-  examineInstallation,
-  type HealthReport,
-  type Verdict,
-} from './operate/health.ts';
+  type EventFilter,
+  eventsNamed,
+  findEvents,
+  redactedBody,
+  subscriptionOf,
+} from './operate/find-events.ts';
+export * from './operate/find-teams.ts';
+export { checkHealth, type HealthReport, type Verdict } from './operate/health.ts';
 export { type Person, readAddressesOfTeam, readPeople } from './operate/people.ts';
 export * from './operate/repair-all.ts';
 export { type NamedToken, ROLES, type Role } from './operate/roles.ts';
@@ -122,6 +119,6 @@ export type {
   TimelineRequest,
 } from './operate/timeline.ts';
 export { type CsvValue, csvLine } from './runtime/csv.ts';
-export type { PageEnds, PageStart } from './runtime/pages.ts';
+export type { Page, PageEnds, PageRequest, PageStart, Search } from './runtime/pages.ts';
 export type { LostPlan, NamedTeam } from './teams/named-teams.ts';
 export { parseSubject, type Subject, subjectText } from './teams/subject.ts';

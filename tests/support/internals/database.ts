@@ -18,7 +18,7 @@ export {
   applicationTablesOf,
   recognizeTables,
 } from 'instep-engine/src/postgres/tables/recognize-tables.ts';
-export { readPage } from 'instep-operate/src/runtime/pages.ts';
+export { searchOf } from 'instep-operate/src/runtime/pages.ts';
 
 type MigrateOptions = Parameters<typeof migrateTo>[1];
 

@@ -1,7 +1,9 @@
 // Names of the source that tests of several folders use: the only files that change when their modules move.
 
+import { type EventFilter, findEvents, type SortOrder } from 'instep/operate';
+import type { Query } from './database.ts';
+
 export { pruneChangesJobs } from 'instep/src/changes/prune-changes.ts';
-export { readPositionSince } from 'instep-engine/src/log/event-rows.ts';
 export { requestSubscriptions } from 'instep-engine/src/repair/asked-customers.ts';
 export { FailedJobs } from 'instep-engine/src/repair/failed-jobs.ts';
 export { createJobs } from 'instep-engine/src/repair/jobs.ts';
@@ -25,5 +27,8 @@ export {
   startMaintenance,
 } from 'instep-engine/src/repair/worker.ts';
 export { replayEvents } from 'instep-operate/src/event-log/replay.ts';
-export { readPageOfEvents, searchLog } from 'instep-operate/src/event-log/search.ts';
 export { readFailedJobs } from 'instep-operate/src/issues/service-state.ts';
+
+/** All events that match. */
+export const searchLog = (query: Query, filter: EventFilter, order: SortOrder) =>
+  findEvents({ database: { query } }, filter, order).all();

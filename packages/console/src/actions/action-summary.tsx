@@ -21,8 +21,8 @@ const MAX_OF_CALL = 1_000;
 /** The actions of a call, such as those that a form asked for; none without its id. */
 export async function actionsOf(context: OperateContext, callId: unknown) {
   const ofCall = findActions(context, { callId: queryText(callId) });
-  const { actions } = await ofCall.page({ limit: MAX_OF_CALL });
-  return [...actions].sort((a, b) => a.subject.localeCompare(b.subject));
+  const { rows } = await ofCall.page({ limit: MAX_OF_CALL });
+  return rows.toSorted((a, b) => a.subject.localeCompare(b.subject));
 }
 
 /** The result of a recorded action, in sentences. Of a plan that it changed several times, it says the first and the last. */

@@ -44,7 +44,7 @@ export function actionsPage(services: OperateContext): Hono<ConsoleEnv> {
     const file = exportList(context, services.logger, list);
     if (file !== null) return file;
     const start = readStart((name) => queryNumber(req.query(name)));
-    const { actions, ...ends } = await found.page({ start, limit: LIMIT });
+    const page = await found.page({ start, limit: LIMIT });
     const isAll = start === null && !isFiltered(fields);
     return render(
       <Page title="What operators did" area="Attention">
@@ -53,13 +53,13 @@ export function actionsPage(services: OperateContext): Hono<ConsoleEnv> {
           <Field label="Operator" name="operator" type="search" value={operator} />
         </FilterForm>
         <List
-          {...{ ...ends, start, fields }}
+          {...{ ...page, start, fields }}
           path="/actions"
-          isEmpty={actions.length === 0}
+          isEmpty={page.rows.length === 0}
           first="Newest"
           empty={<Notice kind="empty" title={isAll ? 'No actions yet' : 'No actions found'} />}
         >
-          <Table label="Actions" columns={COLUMNS} rows={actions.map(actionCells)} />
+          <Table label="Actions" columns={COLUMNS} rows={page.rows.map(actionCells)} />
         </List>
       </Page>,
     );
@@ -88,9 +88,9 @@ export function actionsPage(services: OperateContext): Hono<ConsoleEnv> {
 }
 
 function actionCells(recorded: RecordedAction) {
-  const { actedAtMicroseconds, operator, how, action, isDone, note } = recorded;
+  const { actedAtMs, operator, how, action, isDone, note } = recorded;
   return [
-    <Time ms={Math.floor(actedAtMicroseconds / 1_000)} format="age" />,
+    <Time ms={actedAtMs} format="age" />,
     <>
       <a href={urlWith('/actions', { operator })}>
         <UntrustedText text={operator} maxLength={80} />
@@ -110,7 +110,7 @@ function actionCells(recorded: RecordedAction) {
 
 /** The result has a code for programs and a sentence for people. */
 const EXPORTED: Columns<RecordedAction> = {
-  acted_at: ({ actedAtMicroseconds }) => exportedTime(Math.floor(actedAtMicroseconds / 1_000)),
+  acted_at: ({ actedAtMs }) => exportedTime(actedAtMs),
   operator: ({ operator }) => operator,
   operator_how: ({ how }) => how,
   action: ({ action }) => action,

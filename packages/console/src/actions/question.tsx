@@ -45,7 +45,7 @@ export async function readQuestion(
   const action = requests[0]?.action;
   if (action !== 'repair' && action !== 'dismiss') return null;
   const subjects = new Set(requests.map(({ subject }) => subjectText(subject)));
-  const { issues: found } = await findIssues(services, code).first(MAX_CHOSEN);
+  const { rows: found } = await findIssues(services, code).page({ limit: MAX_CHOSEN });
   const listed = found.filter(({ subject }) => subjects.has(subjectText(subject)));
   const issues = listed.filter(({ remedies }) => remedies.includes(action));
   // What is no longer on the list is acted on all the same, and what has no such remedy is not.

@@ -1,7 +1,7 @@
 import { Hono } from 'hono';
 import {
   ACTIONS,
-  type FirstIssues,
+  countIssues,
   findIssues,
   type IssueCounts,
   type OpenIssue,
@@ -40,24 +40,27 @@ export function attentionPage(services: OperateContext): Hono {
     });
     if (file !== null) return file;
     const areSelected = req.query('select') === 'all';
-    const [first, counts, acted] = await Promise.all([
-      findIssues(services, code).first(MAX_CHOSEN),
-      findIssues(services).count(),
+    const [{ rows, next }, counts, acted] = await Promise.all([
+      findIssues(services, code).page({ limit: MAX_CHOSEN }),
+      countIssues(services),
       actionsOf(services, req.query('done')),
     ]);
-    const names = await readProductNames(services, productsOf(first.issues));
+    const names = await readProductNames(services, productsOf(rows));
     const texts = readTexts(new URL(req.url).searchParams);
     const failures = new Map(acted.flatMap((one) => (one.isDone ? [] : [[one.subject, one]])));
     return render(
       <Page title="Needs attention" area="Attention">
         <ActionSummary actions={acted} back={urlWith('/attention', { issue: code })} />
         <Codes counts={counts} current={code} />
-        {first.issues.length === 0 ? (
+        {rows.length === 0 ? (
           <NoIssues isFiltered={code !== null} />
         ) : (
           <>
             <ExportLink path="/attention" fields={{ issue: code ?? '' }} />
-            <IssueForm {...{ first, code, areSelected, names, texts, failures }} />
+            <IssueForm
+              {...{ issues: rows, code, areSelected, names, texts, failures }}
+              isMore={next !== null}
+            />
           </>
         )}
         <p>
@@ -101,12 +104,13 @@ function NoIssues({ isFiltered }: { readonly isFiltered: boolean }) {
   );
 }
 
-type IssueFormProps = {
-  readonly first: FirstIssues;
+type IssueFormProps = IssueTableProps & {
   readonly code: SubjectIssueCode | null;
-} & Omit<IssueTableProps, 'issues'>;
+  /** Whether there are more than these. */
+  readonly isMore: boolean;
+};
 
-function IssueForm({ first: { issues, isMore }, code, ...rows }: IssueFormProps) {
+function IssueForm({ issues, isMore, code, ...rows }: IssueFormProps) {
   const { areSelected } = rows;
   const actions = ACTIONS.filter((action) =>
     issues.some(({ remedies }) => remedies.some((remedy) => remedy === action)),

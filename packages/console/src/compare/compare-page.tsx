@@ -2,8 +2,8 @@ import { Hono } from 'hono';
 import { html } from 'hono/html';
 import type { Child } from 'hono/jsx';
 import {
+  countIssues,
   countText,
-  findIssues,
   type IssueCounts,
   type OperateContext,
   type Progress,
@@ -27,10 +27,7 @@ export function comparePage(options: OperateContext, run: ComparisonRun): Hono<C
   const app = new Hono<ConsoleEnv>();
 
   app.get('/', async ({ render }) => {
-    const [last, counts] = await Promise.all([
-      readReconciliation(options),
-      findIssues(options).count(),
-    ]);
+    const [last, counts] = await Promise.all([readReconciliation(options), countIssues(options)]);
     return render(
       <Page title="Compare" area="Compare">
         <p>Compares every team with its subscriptions at Stripe, and changes nothing.</p>

@@ -5,15 +5,15 @@ import {
   findEvents,
   LOGGED_OUTCOMES,
   type OperateContext,
-  type PageOfEvents,
+  type PageEnds,
   subscriptionOf,
 } from 'instep-operate';
 import { outcomeText } from '../components/badges.tsx';
 import { Field, Select, TimeField } from '../components/form.tsx';
 import { FilterForm, isFiltered, List, readStart } from '../components/list.tsx';
 import { Notice } from '../components/panels.tsx';
-import { Time } from '../components/text.tsx';
 import { type Columns, exportedTime, exportList } from '../export.ts';
+import { eventUrl } from '../links.tsx';
 import { Page } from '../page.tsx';
 import { queryNumber, readFields } from '../query-parameters.ts';
 import { type FilterFields, NO_FILTER, parseFilter } from './event-filter.ts';
@@ -51,12 +51,12 @@ export function eventsPage(options: OperateContext): Hono {
         <List
           {...{ ...page, start, fields }}
           path="/events"
-          isEmpty={page.events.length === 0}
+          isEmpty={page.rows.length === 0}
           first="Newest"
           empty={start !== null || isFiltered(fields) ? <NothingFound /> : <NoEvents />}
           searched={<Searched {...page} isBackwards={start?.side === 'before'} />}
         >
-          <EventTable events={page.events} />
+          <EventTable events={page.rows} />
         </List>
       </Page>,
     );
@@ -102,13 +102,14 @@ function NothingFound() {
   );
 }
 
-type SearchedProps = Pick<PageOfEvents, 'searchedToMs'> & { readonly isBackwards: boolean };
+type SearchedProps = Pick<PageEnds<number>, 'searchedTo'> & { readonly isBackwards: boolean };
 
-function Searched({ searchedToMs, isBackwards }: SearchedProps) {
+function Searched({ searchedTo, isBackwards }: SearchedProps) {
+  const url = eventUrl(searchedTo ?? 0);
   return (
     <>
-      Searched everything received {isBackwards ? 'until' : 'since'} <Time ms={searchedToMs ?? 0} />
-      . There may be {isBackwards ? 'newer' : 'older'} events.
+      Searched the log {isBackwards ? 'up' : 'back'} to <a href={url}>event {searchedTo}</a>. There
+      may be {isBackwards ? 'newer' : 'older'} ones.
     </>
   );
 }

@@ -1,5 +1,5 @@
 import { Hono } from 'hono';
-import { type Check, counted, examineInstallation, type OperateContext } from 'instep-operate';
+import { type Check, counted, type OperateContext } from 'instep-operate';
 import { Badge } from '../components/badges.tsx';
 import { Panel } from '../components/panels.tsx';
 import { Table } from '../components/table.tsx';
@@ -11,18 +11,19 @@ const VALID_MS = 5 * 60_000;
 
 /** `/checks`: what `instep doctor` finds. The overview loads it, because Stripe needs some time to answer. */
 export function checksPage(options: OperateContext): Hono {
-  const { clockMs } = options;
-  let examined: { readonly atMs: number; readonly checks: Promise<Check[] | null> } | null = null;
+  const { clockMs, examine: checksOf } = options;
+  let examined: { readonly atMs: number; readonly checks: Promise<Check[]> } | null = null;
 
-  function examine(): Promise<Check[] | null> {
-    if (examined !== null && clockMs() - examined.atMs < VALID_MS) return examined.checks;
-    const checks = examineInstallation(options);
+  async function examine(): Promise<Check[] | null> {
+    if (checksOf === undefined) return null;
+    if (examined !== null && clockMs() - examined.atMs < VALID_MS) return await examined.checks;
+    const checks = collect(checksOf());
     const own = { atMs: clockMs(), checks };
     examined = own;
     checks.catch(() => {
       if (examined === own) examined = null;
     });
-    return checks;
+    return await checks;
   }
 
   return new Hono().get('/', async ({ render }) => {
@@ -33,6 +34,12 @@ export function checksPage(options: OperateContext): Hono {
       </Page>,
     );
   });
+}
+
+async function collect(checks: AsyncIterable<Check>): Promise<Check[]> {
+  const all: Check[] = [];
+  for await (const check of checks) all.push(check);
+  return all;
 }
 
 /** Loads the checks into the overview. Without scripts, it is a link. */

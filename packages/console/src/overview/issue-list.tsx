@@ -122,8 +122,6 @@ function linkOf({ code, remedies }: Issue): readonly [path: string, text: string
     case 'events-in-other-mode':
     case 'events-of-other-accounts':
       return ['/events', 'Last events'];
-    case 'products-without-name':
-      return [urlWith('/teams', { issue: code }), 'Their teams'];
   }
   const subject = SUBJECT_ISSUES.find((one) => one === code);
   if (subject === undefined) return null;

@@ -47,8 +47,8 @@ export async function readWaitingCustomers(
   readPeople: ReadPeople,
 ): Promise<WaitingCustomers> {
   const codes = ['parked-events', 'customer-without-team'] as const;
-  const found = codes.map((code) => findIssues(context, code).first(MAX_ASKED));
-  const issues = (await Promise.all(found)).flatMap((first) => first.issues);
+  const found = codes.map((code) => findIssues(context, code).page({ limit: MAX_ASKED }));
+  const issues = (await Promise.all(found)).flatMap(({ rows }) => rows);
   const namesIt = (issue: OpenIssue) =>
     'suggestedTeam' in issue.evidence && issue.evidence.suggestedTeam?.id === id;
   const asked = issues
@@ -164,7 +164,7 @@ type DismissalNoticeProps = { readonly team: NamedTeam; readonly dismissal: Reco
 
 /** What an operator has decided to leave as it is, and how to take that back. */
 export function DismissalNotice({ team, dismissal }: DismissalNoticeProps) {
-  const { note, operator, actedAtMicroseconds, result } = dismissal;
+  const { note, operator, actedAtMs, result } = dismissal;
   const untilMs = result.code === 'dismissed' ? result.untilMs : undefined;
   return (
     <div class="notice" data-dismissal>
@@ -173,8 +173,8 @@ export function DismissalNotice({ team, dismissal }: DismissalNoticeProps) {
       {note !== null && html`: ${<UntrustedText text={note} maxLength={500} />}`}
       <p class="quiet">
         <OptionalText text={operator} fallback="An operator" />,{' '}
-        <Time ms={actedAtMicroseconds / 1_000} format="age" />. It only hides the difference: events
-        and repairs still change the team.
+        <Time ms={actedAtMs} format="age" />. It only hides the difference: events and repairs still
+        change the team.
       </p>
       <SingleForm {...formOf(team)} action="restore" />
     </div>

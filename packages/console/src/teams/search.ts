@@ -28,7 +28,9 @@ export async function findTeamless(
   const customers = await Promise.all(
     customerIds.map(async (customerId) => {
       if (linked.has(customerId)) return [];
-      const { events } = await findEvents(context, { customerId }).page({ limit: MAX_EVENTS });
+      const { rows: events } = await findEvents(context, { customerId }).page({
+        limit: MAX_EVENTS,
+      });
       return events.length === 0 ? [] : [{ customerId, events }];
     }),
   );
@@ -40,7 +42,7 @@ export async function urlFound(context: OperateContext, entered: string): Promis
   const text = searchedText(entered);
   if (text === '') return '/teams';
   if (text.startsWith('evt_')) return await eventFound(context, text);
-  const { teams, searchedTo } = await findTeams(context, { text }).page();
+  const { rows: teams, searchedTo } = await findTeams(context, { text }).page();
   const exact = teams.filter(
     ({ id, name }) => String(id) === text || name?.toLowerCase() === text.toLowerCase(),
   );
@@ -58,7 +60,7 @@ export async function urlFound(context: OperateContext, entered: string): Promis
 
 /** The only event with this id; otherwise the list of events, which continues a long search. */
 async function eventFound(context: OperateContext, eventId: string): Promise<string> {
-  const [event, ...others] = (await findEvents(context, { eventId }).page({ limit: 2 })).events;
+  const [event, ...others] = (await findEvents(context, { eventId }).page({ limit: 2 })).rows;
   const isOnly = event !== undefined && others.length === 0;
   return isOnly ? eventUrl(event.position) : urlWith('/events', { search: eventId });
 }

@@ -4,10 +4,8 @@ import {
   findTeams,
   type NamedTeam,
   type OperateContext,
-  type PeopleUnknown,
   STATUSES,
   searchedText,
-  TEAM_ISSUES,
 } from 'instep-operate';
 import { LinkCustomerForm } from '../actions/action-form.tsx';
 import { StatusBadge } from '../components/badges.tsx';
@@ -19,14 +17,14 @@ import { Table } from '../components/table.tsx';
 import { CodeText, UntrustedText } from '../components/text.tsx';
 import { EventTable } from '../events/event-table.tsx';
 import { type Columns, exportedTime, exportList } from '../export.ts';
-import { eventsOf, ISSUE_NAMES, teamName, teamUrl } from '../links.tsx';
+import { eventsOf, teamName, teamUrl } from '../links.tsx';
 import { Page } from '../page.tsx';
 import { queryText, readFields, urlWith } from '../query-parameters.ts';
 import { findTeamless, MAX_EVENTS, type TeamlessCustomer } from './search.ts';
 
 const LIMIT = 50;
 
-const NO_FILTER = { search: '', status: '', plan: '', issue: '' };
+const NO_FILTER = { search: '', status: '', plan: '' };
 
 type Fields = Readonly<typeof NO_FILTER>;
 
@@ -41,11 +39,8 @@ export function teamsPage(options: OperateContext): Hono {
       text: text || undefined,
       status: fields.status || undefined,
       plan: fields.plan || undefined,
-      // An unknown issue filters nothing.
-      issue: TEAM_ISSUES.find((code) => code === fields.issue),
     };
     const page = await findTeams(options, filter).page({ start, limit: LIMIT });
-    const { peopleUnknown } = page;
     const file = exportList(context, options.logger, {
       name: 'teams',
       columns: EXPORTED,
@@ -62,15 +57,15 @@ export function teamsPage(options: OperateContext): Hono {
         <List
           {...{ ...page, start, fields }}
           path="/teams"
-          isEmpty={page.teams.length === 0}
+          isEmpty={page.rows.length === 0}
           first="First"
-          empty={customers.length === 0 && <NoTeams {...{ fields, start, peopleUnknown }} />}
+          empty={customers.length === 0 && <NoTeams {...{ fields, start }} />}
           searched={`Searched all teams up to id ${page.searchedTo}. There may be more.`}
         >
           <Table
             label="Teams"
             columns={COLUMNS}
-            rows={page.teams.map((team) => teamCells(team, fields))}
+            rows={page.rows.map((team) => teamCells(team, fields))}
           />
         </List>
       </Page>,
@@ -84,7 +79,7 @@ const STATUS_LABELS: Readonly<Record<string, string>> = {
 };
 
 function TeamFilters({ fields }: { readonly fields: Fields }) {
-  const { search, status, plan, issue } = fields;
+  const { search, status, plan } = fields;
   return (
     <FilterForm label="Teams" path="/teams" fields={fields}>
       <Field
@@ -103,14 +98,6 @@ function TeamFilters({ fields }: { readonly fields: Fields }) {
         value={status}
       />
       <Field label="Plan" name="plan" type="search" value={plan} />
-      <Select
-        label="Issue"
-        name="issue"
-        any="any or none"
-        options={TEAM_ISSUES}
-        textOf={(option) => ISSUE_NAMES[option]}
-        value={issue}
-      />
     </FilterForm>
   );
 }
@@ -163,13 +150,7 @@ function CustomerPanel({ customerId, events, index, back }: CustomerPanelProps) 
   );
 }
 
-type NoTeamsProps = {
-  readonly fields: Fields;
-  readonly start: unknown;
-  readonly peopleUnknown: PeopleUnknown | null;
-};
-
-function NoTeams({ fields, start, peopleUnknown }: NoTeamsProps) {
+function NoTeams({ fields, start }: { readonly fields: Fields; readonly start: unknown }) {
   if (!isFiltered(fields) && start === null) {
     return (
       <Notice kind="empty" title="No teams yet">
@@ -178,28 +159,19 @@ function NoTeams({ fields, start, peopleUnknown }: NoTeamsProps) {
       </Notice>
     );
   }
-  if (peopleUnknown !== null) {
-    return (
-      <Notice kind="empty" title="Nobody could be looked up">
-        <CodeText>{PEOPLE_UNKNOWN[peopleUnknown]}</CodeText>
-      </Notice>
-    );
-  }
   return (
     <Notice kind="empty" title={start === null ? 'No team found' : 'No more teams found'}>
       {fields.search === ''
         ? 'No team matches these filters.'
         : 'Enter part of a name, a team id, the email address of a person, the id of an event (evt_…), customer (cus_…) or subscription (sub_…), or an address of Stripe’s dashboard.'}{' '}
+      {fields.search.includes('@') && <CodeText>{PEOPLE}</CodeText>}{' '}
       <a href="/teams">Show all teams</a>
     </Notice>
   );
 }
 
-const PEOPLE_UNKNOWN: Readonly<Record<PeopleUnknown, string>> = {
-  MEMBERS_UNKNOWN:
-    'Instep does not know which people belong to which team. Declare the table that says so as `members` in `INSTEP_TABLES`.',
-  PROFILE_OFF: 'Instep reads no table of people, because `PROFILE` is off.',
-};
+const PEOPLE =
+  'People are found by their address if a table says who belongs to which team (`members` in `INSTEP_TABLES`), and unless `PROFILE` is off.';
 
 const EXPORTED: Columns<NamedTeam> = {
   id: ({ id }) => id,

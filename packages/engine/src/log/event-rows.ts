@@ -1,4 +1,4 @@
-// The statements that read single events, those of a customer, and where in the log a time is.
+// The statements that read single events, and those of a customer.
 
 import type { Query } from '../postgres/database.ts';
 import { LOGGED_EVENT_COLUMNS } from '../postgres/statements/events.ts';
@@ -73,39 +73,4 @@ export async function readEventsAt(
        order by position`,
     values: [positions],
   });
-}
-
-/**
- * The first position of an event that was received at this time or later; `null` when there is none. Positions
- * follow the order of arrival, so this is a binary search.
- */
-export async function readPositionSince(query: Query, sinceMs: number): Promise<number | null> {
-  const [row] = await query<{ position: number }>({
-    name: 'read_position_since',
-    text: `
-      with recursive search as (
-        select min(position) as low, max(position) + 1 as high
-          from instep.events
-         union all
-        select case when received_at < $1 then position + 1 else low end,
-               case when received_at < $1 then high else middle end
-          from search
-         cross join lateral (select (low + high) / 2 as middle) as halves
-         cross join lateral (
-                 select position, received_at
-                   from instep.events
-                  where position >= middle
-                  order by position
-                  limit 1
-               ) as event
-         where low < high
-      )
-      select position
-        from instep.events
-       where position >= (select low from search where low >= high)
-       order by position
-       limit 1`,
-    values: [new Date(sinceMs)],
-  });
-  return row?.position ?? null;
 }

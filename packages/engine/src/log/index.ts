@@ -10,7 +10,6 @@ export {
   type PositionRange,
   readEvents,
   readEventsAt,
-  readPositionSince,
   type SortOrder,
 } from './event-rows.ts';
 export {

@@ -78,8 +78,10 @@ export function teamCommand(): Command {
     )
     .addCommand(
       createCommand('list', 'list teams', 'instep team list --search acme')
-        .option('--search <text>', 'only teams with this text in their name, this id or customer')
-        .option('--email <address>', 'only the teams of this person')
+        .option(
+          '--search <text>',
+          'only teams with this text in their name, this id, customer, subscription or person (email)',
+        )
         .option('--limit <count>', 'maximum number of teams', positiveInteger, 20)
         .option('--json', 'print a JSON line for each team')
         .action(list),
@@ -206,11 +208,11 @@ function teamData({ id, name, customerId, plan }: NamedTeam) {
   return { id, name, providerCustomerId: customerId, ...plan };
 }
 
-type ListOptions = { search?: string; email?: string; limit: number } & Json;
+type ListOptions = { search?: string; limit: number } & Json;
 
-async function list({ search: text, email, ...options }: ListOptions) {
+async function list({ search: text, ...options }: ListOptions) {
   await withContext(async (context) => {
-    const found = findTeams(context, { text, email }).all();
+    const found = findTeams(context, { text }).all();
     if ((await writeRows(TEAMS, found, options)) === 0) printMessage('no teams');
   });
 }

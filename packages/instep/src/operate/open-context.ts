@@ -31,8 +31,8 @@ export type OpenContextOptions = {
  *
  * const handler = createHandler({ maintenance: 'off' });
  * const context = await openContext({ instep: handler });
- * const { teams } = await findTeams(context, { status: 'past_due' }).page();
- * console.log(teams.length); // 0
+ * const { rows } = await findTeams(context, { status: 'past_due' }).page();
+ * console.log(rows.length); // 0
  * await handler.close();
  * ```
  */

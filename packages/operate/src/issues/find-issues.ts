@@ -7,9 +7,9 @@ import {
   type Database,
   type Query,
   readStates,
-  rowsOf,
 } from 'instep-engine/postgres';
 import { type Mode, TEAM_KEY } from 'instep-engine/stripe';
+import { type Search, searchOf } from '../runtime/pages.ts';
 import { type NamedTeam, readNamedTeamsOf, readSuggestedTeams } from '../teams/named-teams.ts';
 import { parseSubject, type Subject } from '../teams/subject.ts';
 import type { Remedy, Severity } from './issue.ts';
@@ -26,6 +26,8 @@ import type { Sources } from './subject-issues.ts';
 export type OpenIssue = {
   readonly [Code in SubjectIssueCode]: {
     readonly code: Code;
+    /** Its place in the list. */
+    readonly key: string;
     readonly severity: Severity;
     readonly remedies: readonly Remedy[];
     /** What an action on the issue is about. */
@@ -45,13 +47,6 @@ export type ComparisonIssue = Extract<
   { readonly evidence: IssueEvidence['out-of-sync'] }
 >;
 
-/** The most severe issues first. */
-export type FirstIssues = {
-  readonly issues: readonly OpenIssue[];
-  /** Whether there are more than these. */
-  readonly isMore: boolean;
-};
-
 type IssueContext = {
   readonly database: Pick<Database, 'query'>;
   readonly linkByMetadata?: string | null;
@@ -60,6 +55,7 @@ type IssueContext = {
 
 type Row = {
   readonly code: SubjectIssueCode;
+  /** Its rank, the key of its query and the subject. */
   readonly key: string;
   readonly subject: string;
   readonly customerId: string | null;
@@ -88,12 +84,13 @@ const DISMISSED_BY = `(
                       )
              )`;
 
-/** The rows of these issues that meet a condition, in the order of the issues. */
+/** The rows of these issues that meet a condition, in their order or backwards. */
 const listOf =
-  (codes: readonly SubjectIssueCode[], condition: string) => (tables: ApplicationTables) =>
+  (codes: readonly SubjectIssueCode[], condition: string, direction: 'asc' | 'desc' = 'asc') =>
+  (tables: ApplicationTables) =>
     `
       select code,
-             key,
+             concat_ws(' ', rank, key, subject) as key,
              subject,
              customer_id as "customerId",
              team_id as "teamId",
@@ -103,10 +100,10 @@ const listOf =
         from (
       ${codes
         .map(
-          (code, rank) => `(
-        select ${rank} as rank, '${code}' as code, *
+          (code) => `(
+        select *
           from (
-                 select *, ${DISMISSED_BY} as dismissed_by
+                 select ${SUBJECT_ISSUES.indexOf(code)} as rank, '${code}' as code, *, ${DISMISSED_BY} as dismissed_by
                    from (${ISSUES[code].rows(tables)}) as issue
                ) as issue
          where ${condition}
@@ -114,22 +111,31 @@ const listOf =
         )
         .join(' union all ')}
              ) as listed
-       order by rank, key, subject`;
-
-/** Those of one key stay together, so there can be more than asked for. */
-const OPEN_AFTER_KEY = `dismissed_by is null
-           and key > $1
-         order by key
-         fetch first $2 rows with ties`;
+       order by listed.rank ${direction}, listed.key ${direction}, subject ${direction}`;
 
 async function readRows(
   query: Query,
-  codes: readonly SubjectIssueCode[],
-  { after, limit }: { readonly after: string; readonly limit: number },
+  code: SubjectIssueCode | null,
+  { from, isBackwards, limit }: Part,
 ): Promise<Row[]> {
-  const name = `list_issues_${codes.length === 1 ? codes[0] : 'all'}`;
-  return await query<Row>({ name, text: listOf(codes, OPEN_AFTER_KEY), values: [after, limit] });
+  const [beyond, direction] = isBackwards ? (['<', 'desc'] as const) : (['>', 'asc'] as const);
+  const condition = `dismissed_by is null
+           and (rank, key, subject) ${beyond} ($1, $2, $3)
+         order by key ${direction}, subject ${direction}
+         limit $4`;
+  const [, rank = '-1', key = '', subject = ''] = /^(\d+) (\S*) (.*)$/s.exec(from ?? '') ?? [];
+  return await query<Row>({
+    name: `list_issues_${code ?? 'all'}`,
+    text: listOf(code === null ? SUBJECT_ISSUES : [code], condition, direction),
+    values: [Number(rank), key, subject, limit],
+  });
 }
+
+type Part = {
+  readonly from: string | null;
+  readonly isBackwards: boolean;
+  readonly limit: number;
+};
 
 /** Reads what the rows do not have themselves, each kind at once. */
 async function withEvidence(
@@ -150,7 +156,7 @@ async function withEvidence(
   const naming = { teamKey: linkByMetadata ?? TEAM_KEY, keyMode };
   const suggested = await readSuggestedTeams(query, parked, naming);
 
-  return rows.flatMap(({ code, customerId, teamId, sinceMs, evidence: stored, ...row }) => {
+  return rows.flatMap(({ code, key, customerId, teamId, sinceMs, evidence: stored, ...row }) => {
     const position = stored?.position ?? 0;
     const event = events.find((event) => event.position === position) ?? null;
     const suggestedTeam = suggested.get(position) ?? null;
@@ -162,21 +168,10 @@ async function withEvidence(
     if (subject === null || evidence === null) return [];
     const ofCustomer = teams.filter((team) => team.customerId === customerId);
     const team = ofCustomer.find(({ id }) => teamId === null || String(id) === teamId) ?? null;
-    const known = { code, severity, remedies, subject, sinceMs, customerId, team, evidence };
+    const known = { code, key, severity, remedies, subject, sinceMs, customerId, team, evidence };
     return [known as OpenIssue];
   });
 }
-
-type IssueSearch = {
-  /** The first issues, 50 by default. */
-  first(limit?: number): Promise<FirstIssues>;
-  /** All issues, for a file. */
-  all(): AsyncGenerator<OpenIssue>;
-  /** How many issues of each code there are, of all codes. */
-  count(): Promise<IssueCounts>;
-};
-
-const READ_AT_ONCE = 200;
 
 /**
  * What is wrong with single teams, customers and events, each with its evidence and what can be done about it: all of it, or
@@ -184,9 +179,8 @@ const READ_AT_ONCE = 200;
  *
  * @example
  * ```ts
- * const { issues, isMore } = await findIssues(context, 'parked-events').first(10);
- * const counts = await findIssues(context).count();
- * console.log(issues.length, isMore, counts['out-of-sync'].count); // 0 false 0
+ * const { rows, next } = await findIssues(context, 'parked-events').page({ limit: 10 });
+ * console.log(rows.length, next); // 0 null
  * for await (const { code, subject, remedies } of findIssues(context).all()) {
  *   console.log(code, subject.kind, subject.id, remedies);
  * }
@@ -195,27 +189,16 @@ const READ_AT_ONCE = 200;
 export function findIssues(
   context: IssueContext,
   code: SubjectIssueCode | null = null,
-): IssueSearch {
-  const { query } = context.database;
-  const codes = code === null ? SUBJECT_ISSUES : [code];
-  return {
-    async first(limit = 50) {
-      const rows = await readRows(query, codes, { after: '', limit: limit + 1 });
-      const issues = await withEvidence(context, rows.slice(0, limit));
-      return { issues, isMore: rows.length > limit };
+): Search<OpenIssue, string> {
+  return searchOf({
+    keyOf: ({ key }) => key,
+    async read(from, isBackwards, limit) {
+      const rows = await readRows(context.database.query, code, { from, isBackwards, limit });
+      // An event of a row can be deleted meanwhile, and then the page needs another one.
+      const examinedTo = rows.length < limit ? null : (rows.at(-1)?.key ?? null);
+      return { found: await withEvidence(context, rows), examinedTo };
     },
-    async *all() {
-      for (const one of codes) {
-        yield* rowsOf<OpenIssue, string>(async (after) => {
-          const rows = await readRows(query, [one], { after: after ?? '', limit: READ_AT_ONCE });
-          const found = await withEvidence(context, rows);
-          const last = rows.length < READ_AT_ONCE ? undefined : rows.at(-1);
-          return { found, examinedTo: last?.key ?? null };
-        });
-      }
-    },
-    count: () => countIssues(query),
-  };
+  });
 }
 
 /** What is wrong with a team or its customer. */
@@ -267,8 +250,18 @@ type Counted = {
   readonly sinceMs: number | null;
 };
 
-/** Counts the issues of each code. */
-export async function countIssues(query: Query): Promise<IssueCounts> {
+/**
+ * How many issues of each code there are.
+ *
+ * @example
+ * ```ts
+ * const counts = await countIssues(context);
+ * console.log(counts['out-of-sync'].count); // 0
+ * ```
+ */
+export async function countIssues({
+  database: { query },
+}: Pick<IssueContext, 'database'>): Promise<IssueCounts> {
   const rows = await query<Counted>({ name: 'count_issues', text: COUNT_ISSUES });
   const entries = rows.map(({ code, open, hidden, sinceMs }) => {
     const count = Math.min(open, MAX_COUNTED);

@@ -1,6 +1,5 @@
 // All that can be wrong. Who finds, counts, shows or filters by issues reads it from here.
 
-import type { ApplicationTables } from 'instep-engine/postgres';
 import { counted, countText, durationText } from 'instep-engine/runtime';
 import type { IssueKind, Severity } from './issue.ts';
 import { type FoundInService, SERVICE_ISSUES } from './service-issues.ts';
@@ -91,30 +90,4 @@ export function issuesOf(state: ServiceState, counts: IssueCounts, nowMs: number
   });
   const rank = ({ severity }: Issue) => SEVERITIES.indexOf(severity);
   return [...ofService, ...ofSubjects].sort((a, b) => rank(a) - rank(b));
-}
-
-/** The issues by which teams are filtered. */
-export const TEAM_ISSUES = [
-  'out-of-sync',
-  'changed-by-hand',
-  'plan-refused',
-  'unknown-customer',
-  'unknown-order',
-  'products-without-name',
-] as const satisfies readonly IssueCode[];
-
-export type TeamIssueCode = (typeof TEAM_ISSUES)[number];
-
-/** SQL: whether a row of `teams` has this issue. */
-export function hasIssue(code: TeamIssueCode, tables: ApplicationTables): string {
-  if (code === 'products-without-name') {
-    return 'teams.provider_product_id is not null and teams.plan_name is null';
-  }
-  return `
-    exists (
-      select
-        from (${ISSUES[code].rows(tables)}) as issue
-       where issue.customer_id = teams.provider_customer_id
-         and issue.team_id = teams.id::text
-    )`;
 }

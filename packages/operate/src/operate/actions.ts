@@ -3,12 +3,12 @@
 import { DatabaseRefused, linkTeam, readStates, storeTeamless } from 'instep-engine/postgres';
 import { unlessRefused } from 'instep-engine/stripe';
 import { replayEvent } from '../event-log/replay.ts';
-import { readEventAt } from '../event-log/search.ts';
 import { type NamedTeam, readNamedTeam, readNamedTeamsOf } from '../teams/named-teams.ts';
 import { type Subject, subjectText } from '../teams/subject.ts';
 import { type Acting, done, type Failure, failed, type Outcome, recorded } from './audit.ts';
 import { compareOrRepair } from './compare.ts';
 import type { OperateContext, Operator } from './context.ts';
+import { readEventAt } from './find-events.ts';
 import { teamNamed } from './find-teams.ts';
 import { setPlan } from './set-plan.ts';
 

@@ -39,26 +39,17 @@ export type OperateContext = {
   readonly nonce: () => string;
   /** @internal */
   readonly otherFeatures: OtherFeatures;
-  /** Checks what Instep needs, as `instep doctor` does; only where a server or handler has opened it. @internal */
+  /**
+   * Checks what Instep needs besides the database, as `instep doctor` does: it asks Stripe, and takes up to some seconds. Only
+   * where a server has opened the context.
+   */
   readonly examine?: () => AsyncIterable<Check>;
   /** Disconnects from the database, unless the connections are those of a handler. */
   close(): Promise<void>;
 };
 
-/** Which page of a list to read. */
-export type PageRequest<Start> = {
-  /** The first page by default. */
-  readonly start?: Start | null;
-  /** 50 by default. */
-  readonly limit?: number;
-};
-
-/** What matches a filter. Nothing is read before one of these is called. */
-export type Search<Row, Page, Start> = {
-  page(request?: PageRequest<Start>): Promise<Page>;
-  /** All rows, for a file. */
-  all(): AsyncGenerator<Row>;
-};
+/** What reading needs of a context. */
+export type ReadContext = { readonly database: Pick<Database, 'query'> };
 
 /** The result of one check of `instep doctor`. */
 export type Check = {

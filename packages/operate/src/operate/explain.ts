@@ -117,7 +117,7 @@ export async function explainTeam(
     readIsCompared(query, customerId),
     readEntitlementChange(query, team),
   ]);
-  const dismissals = dismissedBy === null ? null : await readActionsWithIds(query, [dismissedBy]);
+  const dismissals = dismissedBy === null ? null : await readActionsWithIds(context, [dismissedBy]);
   const state = states.of(customerId);
   const subscriptions = subscriptionsOf(customerId ?? '', state, planSelection);
   const deciding = subscriptions.find(({ isDeciding }) => isDeciding)?.subscription ?? null;

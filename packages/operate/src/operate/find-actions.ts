@@ -5,15 +5,13 @@ import {
   type ApplicationTables,
   idFrom,
   PLAN_CHANGE_COLUMNS,
-  type Query,
-  rowsOf,
 } from 'instep-engine/postgres';
 import type { Plan } from 'instep-engine/rule';
-import { type PageEnds, type PageStart, readPage } from '../runtime/pages.ts';
+import { type Search, searchOf } from '../runtime/pages.ts';
 import { parseSubject } from '../teams/subject.ts';
 import type { ActionRequest } from './actions.ts';
 import type { ActionResult } from './audit.ts';
-import type { OperateContext, OperatorAccess, Search } from './context.ts';
+import type { OperatorAccess, ReadContext } from './context.ts';
 
 /** A change of a team's plan by an action; `null`: the team had or has no plan. */
 export type ActionChange = {
@@ -38,13 +36,11 @@ export type RecordedAction = {
   /** Who acted, and through which program. */
   readonly operator: string;
   readonly how: OperatorAccess;
-  readonly actedAtMicroseconds: number;
+  readonly actedAtMs: number;
   /** The first 100 changes of plans that it made. */
   readonly changes: readonly ActionChange[];
   /** `null`: the subject is not a team, or the team is gone or has no name. */
   readonly teamName: string | null;
-  /** `null`: the subject is not an event, or the event is gone or has no id. */
-  readonly eventId: string | null;
   /** The action that reverses it, if nobody has changed the team since; `null`: there is none. */
   readonly reverse: ActionRequest | null;
 };
@@ -77,10 +73,19 @@ function reverseOf({ subject: text, result }: Stored): ActionRequest | null {
 /** A rebuild can make as many as there are teams. */
 const MAX_CHANGES = 100;
 
-/** All that match what is given: before or after an action, by an operator, of a call, these. The nearest come first. */
-const READ_ACTIONS = (tables: ApplicationTables) => `
-      select acted.id, form_id as "callId", subject, action, is_done as "isDone", note, operator, operator_how as how,
+/** All that match what is given: beyond an action, by an operator, of a call, these. */
+const readText = (tables: ApplicationTables, isBackwards: boolean) => `
+      select acted.id,
+             form_id as "callId",
+             subject,
+             action,
+             is_done as "isDone",
+             note,
+             operator,
+             operator_how as how,
              acted.outcome as result,
+             (extract(epoch from acted_at) * 1000)::bigint as "actedAtMs",
+             teams.name as "teamName",
              (
                select coalesce(
                         jsonb_agg(
@@ -96,53 +101,21 @@ const READ_ACTIONS = (tables: ApplicationTables) => `
                          order by change.id
                          limit ${MAX_CHANGES}
                       ) as changed
-             ) as changes,
-             (extract(epoch from acted_at) * 1000000)::bigint as "actedAtMicroseconds",
-             teams.name as "teamName", event_id as "eventId"
+             ) as changes
         from (
                select *
                  from instep.operator_actions
-                where ($2::bigint is null or id < $2)
-                  and ($3::bigint is null or id > $3)
-                  and ($4::text is null or operator = $4)
-                  and ($5::uuid is null or form_id = $5)
-                  and ($6::bigint[] is null or id = any ($6))
-                order by case when $3 is null then -id else id end
-                limit $1
+                where ($1::bigint is null or id ${isBackwards ? '>' : '<'} $1)
+                  and ($2::text is null or operator = $2)
+                  and ($3::uuid is null or form_id = $3)
+                  and ($4::bigint[] is null or id = any ($4))
+                order by id ${isBackwards ? 'asc' : 'desc'}
+                limit $5
              ) as acted
         left join ${tables.teams.rows} as teams
           on starts_with(subject, 'team:')
          and teams.id = ${idFrom(tables.teams.idType, "substr(subject, length('team:') + 1)")}
-        left join instep.events
-          on starts_with(subject, 'event:')
-         and position = ${idFrom('bigint', "substr(subject, length('event:') + 1)")}
-       order by case when $3 is null then -acted.id else acted.id end`;
-
-type Wanted = ActionFilter & {
-  readonly before?: number | null;
-  readonly after?: number | null;
-  readonly ids?: readonly number[];
-  readonly limit: number;
-};
-
-async function readActions(query: Query, wanted: Wanted): Promise<RecordedAction[]> {
-  const { limit, before, after, operator, callId, ids } = wanted;
-  if (callId !== undefined && !UUID.test(callId)) return [];
-  const values = [limit, before, after, operator, callId, ids].map((value) => value ?? null);
-  const stored = await query<Stored>({ name: 'read_actions', text: READ_ACTIONS, values });
-  return stored.map((action) => ({ ...action, reverse: reverseOf(action) }));
-}
-
-const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
-
-/** These actions, by their ids. */
-export async function readActionsWithIds(
-  query: Query,
-  ids: readonly number[],
-): Promise<ReadonlyMap<number, RecordedAction>> {
-  const found = ids.length === 0 ? [] : await readActions(query, { ids, limit: ids.length });
-  return new Map(found.map((action) => [action.id, action]));
-}
+       order by acted.id ${isBackwards ? 'asc' : 'desc'}`;
 
 /** Which actions to find: all that match every given member. */
 export type ActionFilter = {
@@ -150,47 +123,49 @@ export type ActionFilter = {
   readonly operator?: string | undefined;
   /** Only those of one call of `perform`; none for anything but a `callId`. */
   readonly callId?: string | undefined;
+  /** Only these. */
+  readonly ids?: readonly number[] | undefined;
 };
 
-/** A page of actions. Its ends are their ids. */
-export type PageOfActions = PageEnds<number> & { readonly actions: readonly RecordedAction[] };
-
-const READ_AT_ONCE = 500;
+const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
 
 /**
  * What operators did within the last year, newest first.
  *
  * @example
  * ```ts
- * const { actions } = await findActions(context).page({ limit: 10 });
- * for (const { action, result } of actions) console.log(action, result.code);
+ * const { rows } = await findActions(context).page({ limit: 10 });
+ * for (const { action, result } of rows) console.log(action, result.code);
  * for await (const { action, subject } of findActions(context, { operator: 'user:7' }).all()) {
  *   console.log(action, subject);
  * }
  * ```
  */
 export function findActions(
-  { database: { query }, clockMs }: OperateContext,
-  filter: ActionFilter = {},
-): Search<RecordedAction, PageOfActions, PageStart<number>> {
-  return {
-    async page({ start = null, limit = 50 } = {}) {
-      const { found: actions, ...ends } = await readPage<RecordedAction, number>({
-        ...{ start, limit, clockMs },
-        keyOf: ({ id }) => id,
-        async read(from, isBackwards, limit) {
-          const beyond = isBackwards ? { after: from } : { before: from };
-          const found = await readActions(query, { ...filter, ...beyond, limit });
-          return { found, examinedTo: null };
-        },
+  { database: { query } }: ReadContext,
+  { operator, callId, ids }: ActionFilter = {},
+): Search<RecordedAction, number> {
+  return searchOf({
+    keyOf: ({ id }) => id,
+    async read(from, isBackwards, limit) {
+      if (callId !== undefined && !UUID.test(callId)) return { found: [], examinedTo: null };
+      const stored = await query<Stored>({
+        name: 'read_actions',
+        text: (tables) => readText(tables, isBackwards),
+        values: [from, operator ?? null, callId ?? null, ids ?? null, limit],
       });
-      return { actions, ...ends };
+      const found = stored.map((action) => ({ ...action, reverse: reverseOf(action) }));
+      return { found, examinedTo: null };
     },
-    all: () =>
-      rowsOf<RecordedAction, number>(async (before) => {
-        const found = await readActions(query, { ...filter, before, limit: READ_AT_ONCE });
-        const last = found.length < READ_AT_ONCE ? undefined : found.at(-1);
-        return { found, examinedTo: last?.id ?? null };
-      }),
-  };
+  });
+}
+
+/** These actions, by their ids. */
+export async function readActionsWithIds(
+  context: ReadContext,
+  ids: readonly number[],
+): Promise<ReadonlyMap<number, RecordedAction>> {
+  if (ids.length === 0) return new Map();
+  const { rows } = await findActions(context, { ids }).page({ limit: ids.length });
+  return new Map(rows.map((action) => [action.id, action]));
 }

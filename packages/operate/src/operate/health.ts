@@ -12,7 +12,7 @@ import {
   type ServiceState,
 } from '../issues/service-state.ts';
 import type { TeamCounts } from '../issues/team-counts.ts';
-import type { Check, OperateContext } from './context.ts';
+import type { OperateContext } from './context.ts';
 
 /** The state of everything that Instep keeps in sync. Times are in milliseconds since 1970. */
 export type HealthReport = {
@@ -46,7 +46,7 @@ export async function checkHealth({
 }: HealthContext): Promise<HealthReport> {
   const [state, counts] = await Promise.all([
     readServiceState(database, keyMode, otherFeatures),
-    countIssues(database.query),
+    countIssues({ database }),
   ]);
   const issues = issuesOf(state, counts, now());
   const hidden = Object.values(counts).reduce((sum, { hidden }) => sum + hidden, 0);
@@ -75,25 +75,4 @@ function verdictOf(issues: readonly Issue[], state: ServiceState): Verdict {
   const isCompared =
     reconciled?.completed && teams !== null && teams.linked > 0 && teams.uncompared === 0;
   return isCompared && figures.lastDeliveredMs !== null ? 'in-sync' : 'unproven';
-}
-
-/**
- * Checks what Instep needs besides the database: the configuration, Stripe's API and its webhook endpoints, the clock,
- * the hosts and the schema. It asks Stripe, and takes up to some seconds. The same as `instep doctor`, with its
- * sentences. `null` where the context was opened without a server or handler.
- *
- * @example
- * ```ts
- * for (const { state, name, result } of (await examineInstallation(context)) ?? []) {
- *   if (state !== 'ok') console.log(state, name, result);
- * }
- * ```
- */
-export async function examineInstallation({
-  examine,
-}: Pick<OperateContext, 'examine'>): Promise<Check[] | null> {
-  if (examine === undefined) return null;
-  const checks: Check[] = [];
-  for await (const check of examine()) checks.push(check);
-  return checks;
 }

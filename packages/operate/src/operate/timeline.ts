@@ -153,7 +153,7 @@ export async function readTimelineOf(
   const range = { planSelection, teams: [team], positions };
   const changeIds = page.flatMap(({ changeId }) => changeId ?? []);
   const [actions, changes, { log, prunedBeforeMs, explain }] = await Promise.all([
-    readActionsWithIds(query, idsOf('action')),
+    readActionsWithIds({ database: { query } }, idsOf('action')),
     readChanges(query, changeIds),
     readHistory(query, positions.length === 0 ? null : team.customerId, range),
   ]);

@@ -1,35 +1,19 @@
 // The people of teams, if a table says which users belong to which teams.
 
-import { type ApplicationTables, usersOf } from 'instep-engine/postgres';
-import { InstepError } from 'instep-engine/runtime';
-
-/** No team can be found by a person's email address: no table says which users belong to which teams. */
-export class MembersUnknown extends InstepError {
-  readonly code = 'MEMBERS_UNKNOWN';
-
-  constructor() {
-    super(
-      'no table of members was recognized, so teams can not be found by the email address of a person: ' +
-        'declare it as `members` in INSTEP_TABLES (docs/your-tables.md)',
-    );
-  }
-}
+import type { ApplicationTables } from 'instep-engine/postgres';
 
 /**
- * SQL for the ids of the teams of the people with this email address, as it was entered or in lower case, as apps store
- * it. An index on the app's column finds both.
- *
- * @throws MembersUnknown, ProfileOff
+ * SQL for the teams (`team_id`) of the people with one of these addresses (`email`, in lower case), which are entered or in
+ * lower case, as apps store them: an index on the app's column finds both. No row without a table of members, or without users.
  */
-export function teamIdsOfEmail(tables: ApplicationTables, parameter: string): string {
-  const users = usersOf(tables);
-  if (tables.members === null) throw new MembersUnknown();
-  return `array(
-               select member.team_id
-                 from ${tables.members.rows} as member
+export function teamsOfEmails({ teams, users, members }: ApplicationTables, parameter: string) {
+  return users === null || members === null
+    ? `select id as team_id, null as email from ${teams.rows} as teams where null = any (${parameter}::text[])`
+    : `
+               select member.team_id, lower(person.email) as email
+                 from ${members.rows} as member
                  join ${users.rows} as person
                    on person.id = member.user_id
                 where person.deleted_at is null
-                  and person.email in (${parameter}, lower(${parameter}))
-             )`;
+                  and person.email = any (${parameter}::text[])`;
 }

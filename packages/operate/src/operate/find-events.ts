@@ -1,0 +1,184 @@
+// The event log for operators. It has an index for customers, times and parked events only, so a statement examines a limited
+// number of events. The console's pages of events call it, and `instep events`.
+
+import {
+  EVENT_ROW,
+  type EventRow,
+  type LoggedOutcome,
+  parseLogged,
+  readEventsAt,
+  type SortOrder,
+} from 'instep-engine/log';
+import type { Examined, Query } from 'instep-engine/postgres';
+import { pseudonymsWith, redactBody } from 'instep-engine/repair';
+import type { EventSubscription } from 'instep-engine/rule';
+import { type PageStart, type Search, searchOf } from '../runtime/pages.ts';
+import type { ReadContext } from './context.ts';
+
+/** An event must match every given member. */
+export type EventFilter = {
+  readonly eventId?: string | undefined;
+  readonly customerId?: string | undefined;
+  readonly subscriptionId?: string | undefined;
+  readonly outcome?: LoggedOutcome | undefined;
+  /** Received at this time or later, in milliseconds since 1970. */
+  readonly sinceMs?: number | undefined;
+  /** Received before this time. */
+  readonly untilMs?: number | undefined;
+};
+
+/**
+ * The events that match a filter, in an order of arrival. Pages begin at positions, so they don't shift while events arrive.
+ * Where no index helps, a page takes several calls: it continues at `searchedTo`.
+ *
+ * @example
+ * ```ts
+ * const parked = findEvents(context, { outcome: 'parked' });
+ * const { rows, next } = await parked.page({ limit: 10 });
+ * console.log(rows.length, next); // 0 null
+ * for await (const { eventId, outcome } of parked.all()) console.log(eventId, outcome);
+ * ```
+ */
+export function findEvents(
+  { database: { query } }: ReadContext,
+  filter: EventFilter = {},
+  order: SortOrder = 'newest first',
+): Search<EventRow, number> {
+  return searchOf({
+    keyOf: ({ position }) => position,
+    read: (from, isBackwards, limit) => {
+      const isNewestFirst = (order === 'newest first') !== isBackwards;
+      return search(query, filter, { from, isNewestFirst, limit });
+    },
+  });
+}
+
+type Part = {
+  readonly from: number | null;
+  readonly isNewestFirst: boolean;
+  readonly limit: number;
+};
+
+/** The number of events that one statement examines, within a few milliseconds. */
+const EXAMINED = 5_000;
+
+/** Reads the matching events beyond a position: as many as are found among the next ones. */
+async function search(
+  query: Query,
+  { eventId, customerId, subscriptionId, outcome, sinceMs, untilMs }: EventFilter,
+  { from, isNewestFirst, limit }: Part,
+): Promise<Examined<EventRow, number>> {
+  const [beyond, direction] = isNewestFirst ? ['<', 'desc'] : ['>', 'asc'];
+  const wanted = [eventId, subscriptionId, outcome, toDate(sinceMs), toDate(untilMs), customerId];
+  const isFiltered = wanted.some((one) => one !== undefined);
+  const examined = isFiltered ? EXAMINED : limit;
+  // Ids of events have no index, because it would cost every event a write to another random page. The times of instances
+  // differ, and an event gets its position when it is written, so times can deviate from the order of positions.
+  const rows = await query<FoundRow>({
+    name: 'search_events',
+    text: `
+      with examined as materialized (
+        select position, event_id, subscription_id, outcome, received_at
+          from instep.events
+         where position ${beyond} $1
+           and position >= coalesce(${firstSince("$6::timestamptz - interval '1 minute'")},
+                                    case when $6 is null then 0 else ${END} end)
+           and position <= coalesce(${firstSince("$7::timestamptz + interval '1 minute'")}, ${END})
+           ${customerId === undefined ? 'and $8::text is null' : 'and customer_id = $8' /* its index */}
+           ${outcome === 'parked' ? "and outcome = 'parked'" : ''}
+         order by position ${direction}
+         limit ${examined}
+      ), found as (
+        select ${EVENT_ROW}
+          from (
+                 select position
+                   from examined
+                  where ($3::text is null or event_id = $3)
+                    and ($4::text is null or subscription_id = $4)
+                    and ($5::text is null or outcome = $5)
+                    and ($6::timestamptz is null or received_at >= $6)
+                    and ($7::timestamptz is null or received_at < $7)
+                  order by position ${direction}
+                  limit $2
+               ) as matching
+          join instep.events using (position)
+      )
+      select found.*,
+             (select position from examined order by position ${direction} offset ${examined - 1}) as "examinedTo"
+        from (select) as once
+        left join found on true
+       order by found.position ${direction}`,
+    values: [from ?? (isNewestFirst ? END : 0), limit, ...wanted.map((value) => value ?? null)],
+  });
+  return {
+    found: rows.flatMap(({ examinedTo: _, ...event }) => (event.position === null ? [] : event)),
+    examinedTo: rows[0]?.examinedTo ?? null,
+  };
+}
+
+/** SQL: where the log was at a time; null: no event has arrived since. */
+const firstSince = (time: string) =>
+  `(select position from instep.events where received_at >= ${time} order by received_at limit 1)`;
+
+/** How far the statement has come, with an event that it has found, if any. */
+type FoundRow = { readonly examinedTo: number | null } & (EventRow | { readonly position: null });
+
+const toDate = (ms: number | undefined) => (ms === undefined ? undefined : new Date(ms));
+
+/** Greater than any position. */
+const END = Number.MAX_SAFE_INTEGER;
+
+/**
+ * The events that this text identifies: the one at this position, or those with this id at Stripe, oldest first: the log is
+ * searched backward until a part of it has one.
+ *
+ * @example
+ * ```ts
+ * console.log(await eventsNamed(context, 'evt_123')); // []
+ * ```
+ */
+export async function eventsNamed(context: ReadContext, text: string): Promise<EventRow[]> {
+  if (/^\d+$/.test(text)) {
+    const event = await readEventAt(context.database.query, Number(text));
+    return event === null ? [] : [event];
+  }
+  const withId = findEvents(context, { eventId: text });
+  let start: PageStart<number> | null = null;
+  do {
+    const { rows, next } = await withId.page({ start });
+    if (rows.length > 0) return rows.toReversed();
+    start = next === null ? null : { side: 'after', key: next };
+  } while (start !== null);
+  return [];
+}
+
+export async function readEventAt(query: Query, position: number): Promise<EventRow | null> {
+  if (!Number.isSafeInteger(position)) return null;
+  return (await readEventsAt(query, [position]))[0] ?? null;
+}
+
+/**
+ * The body of an event without personal data. The same key gives the same pseudonyms.
+ *
+ * @example
+ * ```ts
+ * const { rows } = await findEvents(context).page();
+ * for (const event of rows) console.log(new TextDecoder().decode(redactedBody(event, 'key')));
+ * ```
+ */
+export function redactedBody({ body }: EventRow, key: string): Uint8Array {
+  return redactBody(body, pseudonymsWith(key));
+}
+
+/**
+ * What an event or a snapshot says about its subscription; `null` when it was unreadable. Pure.
+ *
+ * @example
+ * ```ts
+ * const { rows } = await findEvents(context).page();
+ * for (const event of rows) console.log(event.position, subscriptionOf(event)?.status);
+ * ```
+ */
+export function subscriptionOf(event: EventRow): EventSubscription | null {
+  return parseLogged(event)?.subscription ?? null;
+}
