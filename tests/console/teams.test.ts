@@ -69,6 +69,15 @@ test.each([
   expect(await namesOn(`/teams?${parameters}`)).toEqual(names);
 });
 
+test('the teams of a product without a name are 1 click from the overview', async () => {
+  await database.query(
+    `insert into instep.products (product_id, looked_up_at) values ('prod_pro', now())
+     on conflict (product_id) do update set name = null, looked_up_at = now()`,
+  );
+  const teams = (await pages.get('/')).hrefOf('Teams of prod_pro') ?? '';
+  expect(await namesOn(teams)).toEqual(['Delta', 'Alpha', 'Bravo']);
+});
+
 test('since when a payment is due is shown and exported', async () => {
   await addSubscribed('Hotel', 'Pro', 'past_due');
   const isDue = async (name: string) =>

@@ -146,7 +146,7 @@ test('a product whose name could not be looked up is an issue, a new one is not'
   expect(await codes()).toEqual([]);
   await query('update instep.products set looked_up_at = now()');
   expect((await checkHealth(context)).issues).toMatchObject([
-    { code: 'products-without-name', evidence: { products: 1 } },
+    { code: 'products-without-name', evidence: { products: ['prod_1'] } },
   ]);
 });
 

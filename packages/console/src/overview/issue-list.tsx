@@ -47,7 +47,7 @@ export function IssueList({ health, nowMs }: IssueListProps) {
               <span>
                 {issue.text}. <AdviceText issue={issue} />
               </span>
-              <IssueLink issue={issue} id={`issue-${index}`} />
+              <IssueLinks issue={issue} id={`issue-${index}`} />
             </li>
           ))}
         </ul>
@@ -56,7 +56,7 @@ export function IssueList({ health, nowMs }: IssueListProps) {
       {notices.map((issue) => (
         <p data-issue={issue.code}>
           {issue.text}. No action needed yet.{' '}
-          <IssueLink issue={issue} id={`notice-${issue.code}`} />
+          <IssueLinks issue={issue} id={`notice-${issue.code}`} />
         </p>
       ))}
     </section>
@@ -101,31 +101,40 @@ function AdviceText({ issue: { concerns, advice } }: { readonly issue: Issue }) 
   return <CodeText>{`${capitalized(advice)}.`}</CodeText>;
 }
 
-type IssueLinkProps = { readonly issue: Issue; readonly id: string };
+type IssueLinksProps = { readonly issue: Issue; readonly id: string };
 
 /** Where to resolve the issue, or to see more of it, if that is in the console. */
-function IssueLink({ issue, id }: IssueLinkProps) {
-  const [path, text] = linkOf(issue) ?? [];
-  return path === undefined ? null : (
-    <a id={id} class={issue.severity === 'failure' ? 'button main' : 'button'} href={path}>
-      {text}
-    </a>
+function IssueLinks({ issue, id }: IssueLinksProps) {
+  return (
+    <>
+      {linksOf(issue).map(([path, text], index) => (
+        <a
+          id={`${id}-${index}`}
+          class={issue.severity === 'failure' ? 'button main' : 'button'}
+          href={path}
+        >
+          {text}
+        </a>
+      ))}
+    </>
   );
 }
 
-function linkOf({ code, remedies }: Issue): readonly [path: string, text: string] | null {
+function linksOf({ code, remedies, evidence }: Issue): (readonly [path: string, text: string])[] {
   switch (code) {
     case 'teams-not-compared':
     case 'comparison-overdue':
-      return ['/compare', 'Compare'];
+      return [['/compare', 'Compare']];
     case 'nothing-delivered':
     case 'events-in-other-mode':
     case 'events-of-other-accounts':
-      return ['/events', 'Last events'];
+      return [['/events', 'Last events']];
+    case 'products-without-name':
+      return evidence.products.map((plan) => [urlWith('/teams', { plan }), `Teams of ${plan}`]);
   }
   const subject = SUBJECT_ISSUES.find((one) => one === code);
-  if (subject === undefined) return null;
+  if (subject === undefined) return [];
   const remedy = ACTIONS.find((action) => action === remedies[0]);
   const isRemedy = remedy !== undefined && remedy !== 'dismiss';
-  return [urlWith('/attention', { issue: subject }), isRemedy ? `${BUTTONS[remedy]}…` : 'Show'];
+  return [[urlWith('/attention', { issue: subject }), isRemedy ? `${BUTTONS[remedy]}…` : 'Show']];
 }

@@ -4,7 +4,7 @@ import { counted, countText, durationText } from 'instep-engine/runtime';
 import { mismatchOf } from 'instep-engine/stripe';
 import { type IssueKind, REPAIR, SERVER_ASKS, type Severity } from './issue.ts';
 import type { Refusals } from './refusals.ts';
-import type { ServiceState } from './service-state.ts';
+import { MAX_NAMELESS, type ServiceState } from './service-state.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -138,9 +138,10 @@ export const SERVICE_ISSUES = {
   }),
 
   'products-without-name': serviceIssue('warning', {
-    find({ figures: { unresolvedProducts: products } }) {
-      const text = `The name of ${counted(products, 'product')} is unknown, so their plans have no name`;
-      return products === 0 ? null : { text, evidence: { products } };
+    find({ figures: { namelessProducts: products } }) {
+      const names = counted(products.length, 'product', MAX_NAMELESS);
+      const text = `The name of ${names} is unknown (${products.join(', ')}), so their plans have no name`;
+      return products.length === 0 ? null : { text, evidence: { products } };
     },
     advice: SERVER_ASKS,
   }),

@@ -27,8 +27,8 @@ export type ServiceState = {
 
 /** Times are those of the newest 1,000 events, in milliseconds since 1970. */
 export type Figures = {
-  /** Products whose name was looked up without a result. */
-  readonly unresolvedProducts: number;
+  /** The first products whose name was looked up without a result. */
+  readonly namelessProducts: readonly string[];
   readonly lastReceivedMs: number | null;
   /** When Stripe last delivered an event. */
   readonly lastDeliveredMs: number | null;
@@ -90,6 +90,8 @@ export async function readServiceState(
   return { keyMode, ...read, consumers, otherPolicy };
 }
 
+export const MAX_NAMELESS = 20;
+
 const READ_FIGURES = `
       with newest as materialized (
         select position, received_at, deliveries
@@ -113,9 +115,14 @@ const READ_FIGURES = `
       select (extract(epoch from last_received) * 1000)::bigint     as "lastReceivedMs",
              (extract(epoch from last_delivered) * 1000)::bigint    as "lastDeliveredMs",
              (extract(epoch from undelivered_since) * 1000)::bigint as "undeliveredSinceMs",
-             (
-               select count(looked_up_at) from instep.products where name is null
-             )                                                      as "unresolvedProducts",
+             array(
+               select product_id
+                 from instep.products
+                where name is null
+                  and looked_up_at is not null
+                order by product_id
+                limit ${MAX_NAMELESS}
+             )                                                      as "namelessProducts",
              (
                select current_setting('synchronous_standby_names') <> ''
                         and current_setting('synchronous_commit') <> 'local'
