@@ -1,14 +1,6 @@
-// Reads the app's tables from PostgreSQL's catalog, for recognize-tables.ts.
+// Reads from PostgreSQL's catalog what can be the app's tables, for recognize-tables.ts.
 
-import { columnArrays, type Query } from '../named-statement.ts';
-import type { Entity, WantedTables } from './application-tables.ts';
-
-/** The usual table names, including Prisma's default ones. */
-const USUAL_NAMES: Readonly<Record<Entity, readonly string[]>> = {
-  users: ['users', 'User'],
-  teams: ['teams', 'Team'],
-  members: ['team_members', 'TeamMember'],
-};
+import type { Query } from '../named-statement.ts';
 
 /** A column as PostgreSQL describes it. */
 export type Column = {
@@ -35,36 +27,40 @@ export type Table = {
   readonly sql: string;
   readonly schemaSql: string;
   readonly isSchemaUsable: boolean;
+  /** Whether its name alone leads to it, on the search path. */
+  readonly isVisible: boolean;
   readonly isView: boolean;
+  /** Whether it is a table that can be found without its name: no part of another one, and none of Instep's. */
+  readonly isWhole: boolean;
   readonly columns: ReadonlyMap<string, Column>;
 };
 
-/** Reads each table: the first one that exists of those with its declared or usual names. */
+type Wanted = {
+  /** Tables and views with these names. */
+  readonly names: readonly string[];
+  /** Tables with one of these columns. */
+  readonly withColumns: readonly string[];
+  /** Besides the search path. */
+  readonly schemas: readonly string[];
+};
+
+/** The tables and views of the search path, and of other schemas, that have one of the names or columns. */
 export async function readTables(
   query: Query,
-  declared: WantedTables,
-): Promise<ReadonlyMap<Entity, Table>> {
-  const entities: readonly Entity[] =
-    declared.profile === 'off' ? ['teams'] : ['users', 'teams', 'members'];
-  const candidates = entities.flatMap((entity) => {
-    const { schema = null, table } = declared[entity] ?? {};
-    return (table === undefined ? USUAL_NAMES[entity] : [table]).map((name) => ({
-      entity,
-      schema,
-      name,
-    }));
-  });
-  type Row = Omit<Table, 'columns'> & { entity: Entity; columns: Column[] };
+  { names, withColumns, schemas }: Wanted,
+): Promise<readonly Table[]> {
+  type Row = Omit<Table, 'columns'> & { columns: Column[] };
   const rows = await query<Row>(
     // Not prepared: it runs before anything shows that a pooler does not support that.
     `
-      select distinct on (entity) entity,
-             nspname as schema,
+      select nspname as schema,
              relname as name,
              format('%I.%I', nspname, relname) as sql,
              quote_ident(nspname) as "schemaSql",
              has_schema_privilege(pg_namespace.oid, 'usage') as "isSchemaUsable",
+             pg_table_is_visible(pg_class.oid) as "isVisible",
              relkind not in ('r', 'p') as "isView",
+             is_whole as "isWhole",
              (
                select coalesce(json_agg(json_build_object(
                         'name', attname,
@@ -87,28 +83,31 @@ export async function readTables(
                   and attnum > 0
                   and not attisdropped
              ) as columns
-        from unnest($1::text[], $2::text[], $3::text[]) with ordinality
-          as candidate (entity, schema, name, preference)
-       cross join lateral (
-               select to_regclass(quote_ident(candidate.name))::oid
-                where candidate.schema is null
-                union all
-               select pg_class.oid
-                 from pg_class
-                 join pg_namespace on pg_namespace.oid = relnamespace
-                where nspname = candidate.schema
-                  and relname = candidate.name
-             ) as found (oid)
-        join pg_class on pg_class.oid = found.oid
+        from pg_class
         join pg_namespace on pg_namespace.oid = relnamespace
+       cross join lateral (
+               select relkind in ('r', 'p')
+                      and not relispartition
+                      and nspname <> all ('{instep, pg_catalog, information_schema}') as is_whole
+             ) as kind
        where relkind in ('r', 'p', 'v', 'm', 'f')
-       order by entity, preference`,
-    columnArrays(candidates, 'entity', 'schema', 'name'),
+         and (nspname = any ($3::text[]) or pg_table_is_visible(pg_class.oid))
+         and (
+               relname = any ($1::text[])
+               or is_whole and exists (
+                    select
+                      from pg_attribute
+                     where attrelid = pg_class.oid
+                       and attname = any ($2::text[])
+                       and attnum > 0
+                       and not attisdropped
+                  )
+             )
+       order by nspname, relname`,
+    [names, withColumns, schemas],
   );
-  return new Map(
-    rows.map(({ entity, columns, ...table }) => [
-      entity,
-      { ...table, columns: new Map(columns.map((column) => [column.name, column])) },
-    ]),
-  );
+  return rows.map(({ columns, ...table }) => ({
+    ...table,
+    columns: new Map(columns.map((column) => [column.name, column])),
+  }));
 }

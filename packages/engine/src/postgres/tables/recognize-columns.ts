@@ -5,9 +5,9 @@ import { effectOf, STATUSES } from '../../rule/status.ts';
 import {
   type ColumnContent,
   contractColumn,
-  type DeclaredTable,
   type Entity,
   FIELDS,
+  type WantedTables,
 } from './application-tables.ts';
 import type { Column, Table } from './read-tables.ts';
 import { dropNotNull, type RecognizedColumn, type RecognizedTable } from './recognized-tables.ts';
@@ -45,21 +45,33 @@ export function columnNames(field: string): string[] {
   return [...new Set(names)];
 }
 
+/** The fields that tables can lack. The profile has a value for each of those of users (docs/contract.md, section 2). */
+const CAN_LACK: Readonly<Record<Entity, readonly string[]>> = {
+  users: ['name', 'role', 'createdAt', 'updatedAt', 'deletedAt'],
+  // But not all that tell which plan a team has.
+  teams: ['name', 'updatedAt', ...PLAN_FIELDS.map(({ name }) => name)],
+  members: [],
+};
+
 const planFieldOf = (field: string) => PLAN_FIELDS.find(({ name }) => name === field);
 
 /** The statuses that are written. */
 const WRITTEN_STATUSES = Object.keys(STATUSES).filter((status) => effectOf(status) !== 'none');
 
-/** Recognizes the columns of a table, of which these fields can lack one. */
+/** Recognizes the columns of a table. */
 export function recognizeTable(
   entity: Entity,
   table: Table,
-  canLack: readonly string[],
-  declared: DeclaredTable<string> = {},
+  { profile, planFields = [], ...declared }: WantedTables,
 ): RecognizedTable {
+  const canLack = new Set(CAN_LACK[entity]);
+  for (const field of planFields) canLack.delete(field);
+  if (profile === 'without password') canLack.add('passwordHash');
+  const names: Readonly<Record<string, string | null | undefined>> =
+    declared[entity]?.columns ?? {};
   const fields: [string, ColumnContent][] = Object.entries(FIELDS[entity]);
   const columns = fields.map(([field, content]): RecognizedColumn => {
-    const own = declared.columns?.[field];
+    const own = names[field];
     const possible = own === undefined ? columnNames(field) : own === null ? [] : [own];
     const present = possible.flatMap((one) => table.columns.get(one) ?? []);
     const { name: expectedType, fits } = COLUMN_TYPES[content];
@@ -68,7 +80,7 @@ export function recognizeTable(
     // A user's column that exists is read: of another type, it could hide who is deleted. So is one of the contract's plan.
     const mustFit = entity === 'users' || planField?.isRequired === true;
     const isNeeded =
-      typeof own === 'string' || !canLack.includes(field) || (mustFit && present.length > 0);
+      typeof own === 'string' || !canLack.has(field) || (mustFit && present.length > 0);
     const column = fitting ?? (isNeeded ? present[0] : undefined) ?? null;
     const name = column?.name ?? possible[0] ?? contractColumn(field);
     const place = `${table.name}.${name}`;
@@ -79,7 +91,7 @@ export function recognizeTable(
     const isWritten = column !== null && planField !== undefined;
     return { field, name, column, isOptional: !isNeeded && !isWritten, problem };
   });
-  return { entity, table, columns: entity === 'teams' ? withSharedColumns(columns) : columns };
+  return { entity, table, columns: entity === 'teams' ? columns.map(unlessShared) : columns };
 }
 
 /** Why a field of a plan can't be written to a column of its type. */
@@ -100,17 +112,16 @@ function whyNotWritable(
     : `${place} can't be null, so a canceled plan stays: ${dropNotNull(table, column)}`;
 }
 
-/** The fields of a plan that the table has. */
-export const writtenFields = ({ columns }: RecognizedTable) =>
-  columns.flatMap(({ field, column }) => (column !== null && planFieldOf(field) ? field : []));
-
 /** A column of a team can hold only one of the fields that Instep needs there. */
-function withSharedColumns(columns: readonly RecognizedColumn[]): RecognizedColumn[] {
-  const used = columns.filter(({ column, isOptional }) => column !== null && !isOptional);
-  return columns.map((one) => {
-    const other = used.find(({ field, name }) => field !== one.field && name === one.name);
-    if (one.isOptional || other === undefined) return one;
-    const shared = `${one.name} is the column of both ${one.field} and ${other.field}`;
-    return { ...one, problem: one.problem ?? shared };
-  });
+function unlessShared(
+  one: RecognizedColumn,
+  _: number,
+  all: readonly RecognizedColumn[],
+): RecognizedColumn {
+  const other = all.find(
+    ({ field, column, isOptional }) =>
+      field !== one.field && column !== null && column === one.column && !isOptional,
+  );
+  if (one.isOptional || other === undefined || one.problem !== null) return one;
+  return { ...one, problem: `${one.name} is the column of both ${one.field} and ${other.field}` };
 }

@@ -1,5 +1,5 @@
-// Finds the app's tables in PostgreSQL's catalog. database.ts looks them up when a statement needs them; connect.ts,
-// the doctor and `instep tables` also look at what does not fit.
+// Finds the app's tables. database.ts looks them up when a statement needs them; the start, the doctor and `instep tables`
+// also look at what does not fit.
 
 import { PLAN_FIELDS, type PlanFieldName } from '../../rule/plan-fields.ts';
 import { InstepError } from '../../runtime/errors.ts';
@@ -7,27 +7,21 @@ import type { Query } from '../named-statement.ts';
 import {
   type ApplicationTables,
   contractColumn,
+  type DeclaredTable,
   type Entity,
+  type TeamField,
   type WantedTables,
 } from './application-tables.ts';
-import { declarationOf, findTeamsTables, type TeamsCandidate } from './find-teams-table.ts';
-import { readTables, type Table } from './read-tables.ts';
-import { columnNames, recognizeTable, writtenFields } from './recognize-columns.ts';
+import { type Column, readTables, type Table } from './read-tables.ts';
+import { columnNames, recognizeTable } from './recognize-columns.ts';
 import {
+  columnOf,
   keptPlanName,
   type RecognizedTable,
   rowsOf,
   teamsOf,
   usersTableOf,
 } from './recognized-tables.ts';
-
-/** The fields that tables can lack. The profile has a value for each of those of users (docs/contract.md, section 2). */
-const CAN_LACK: Readonly<Record<Entity, readonly string[]>> = {
-  users: ['name', 'role', 'createdAt', 'updatedAt', 'deletedAt'],
-  // But not all of `DECISIVE`.
-  teams: ['name', 'updatedAt', ...PLAN_FIELDS.map(({ name }) => name)],
-  members: [],
-};
 
 /** A table of the application is missing, lacks a column, or has one with an unusable type. */
 export class ApplicationTablesUnfit extends InstepError {
@@ -50,13 +44,15 @@ const CREATE_TABLE =
 const ALTER_COLUMNS =
   'add or alter the columns, or set INSTEP_TABLES to the names that they have (docs/your-tables.md)';
 
-/** At least one of these tells which plan a team has. */
-const DECISIVE: readonly string[] = [
-  'subscriptionStatus',
-  'providerProductId',
-  'planName',
-  'priceId',
-] satisfies PlanFieldName[];
+/** The usual table names, including Prisma's default ones. */
+const USUAL_NAMES: Readonly<Record<Entity, readonly string[]>> = {
+  users: ['users', 'User'],
+  teams: ['teams', 'Team'],
+  members: ['team_members', 'TeamMember'],
+};
+
+/** Many apps have something else in columns with these names, such as a subscription or the customer of a shop. */
+const VAGUE_NAMES: readonly string[] = ['stripe_id', 'customer_id'];
 
 /** The recognized tables of the application; `null` for a missing table. */
 export type Recognition = {
@@ -75,56 +71,108 @@ export type Recognition = {
 
 /**
  * Finds the application's tables by the names that apps usually give them, or by the declared ones, and compares them
- * with what Instep needs. It reads only PostgreSQL's catalog, and a few values of a column with a vague name.
+ * with what Instep needs. It reads only PostgreSQL's catalog, and up to 100 values of a column with a vague name.
  */
 export async function recognizeTables(query: Query, wanted: WantedTables): Promise<Recognition> {
-  const tables = await readTables(query, wanted);
-  const candidates = await otherTeamsTables(query, tables.get('teams'), wanted);
+  const entities: readonly Entity[] =
+    wanted.profile === 'off' ? ['teams'] : ['users', 'teams', 'members'];
+  const isSearched = wanted.areNamesKnown !== true && wanted.teams?.table === undefined;
+  const customerNames = customerNamesOf(wanted);
+  const tables = await readTables(query, {
+    names: entities.flatMap((entity) => namesOf(entity, wanted)),
+    withColumns: isSearched ? customerNames.flat() : [],
+    schemas: entities.flatMap((entity) => wanted[entity]?.schema ?? []),
+  });
+  const usual = tableOf('teams', tables, wanted);
+  const isUsual = customerNames[0].some((name) => usual?.columns.has(name));
+  const candidates = isSearched && !isUsual ? await candidatesIn(tables, query, wanted) : [];
   const [only] = candidates;
-  if (only !== undefined && candidates.length === 1) {
-    return await recognizeTables(query, { ...wanted, teams: declarationOf(only, wanted.teams) });
-  }
-  const { planFields = [] } = wanted;
-  const alsoLacking = wanted.profile === 'without password' ? ['passwordHash'] : [];
-  const recognized = (entity: Entity) => {
-    const table = tables.get(entity);
-    if (table === undefined) return null;
-    const canLack = CAN_LACK[entity].filter((field) => !planFields.includes(field));
-    return recognizeTable(entity, table, [...canLack, ...alsoLacking], wanted[entity]);
+  const teams = only?.table ?? usual;
+  const declared = only === undefined ? wanted : { ...wanted, teams: only.declaration };
+
+  const recognized = (entity: Entity, table = tableOf(entity, tables, wanted)) =>
+    table === undefined || !entities.includes(entity)
+      ? null
+      : recognizeTable(entity, table, declared);
+  const found = { users: recognized('users'), teams: recognized('teams', teams) };
+  const planFields = found.teams === null ? (wanted.planFields ?? []) : writtenFields(found.teams);
+  const all = {
+    ...found,
+    members: membersOf(recognized('members')),
+    sameTables: { ...declared, areNamesKnown: true, planFields },
   };
-  const found = { users: recognized('users'), teams: recognized('teams') };
-  const sameTables = {
-    ...wanted,
-    areNamesKnown: true,
-    planFields: found.teams === null ? planFields : writtenFields(found.teams),
-  };
-  const all = { ...found, members: membersOf(recognized('members')), sameTables };
-  if (candidates.length > 1) {
-    return { ...all, teams: null, unfit: severalTeams(candidates, wanted) };
-  }
-  return { ...all, unfit: unfitness(all, wanted) };
+  return candidates.length > 1
+    ? { ...all, teams: null, unfit: severalTeams(candidates) }
+    : { ...all, unfit: unfitness(all, declared) };
 }
 
-/** The tables that can be that of teams, if none is declared, and none with the usual name has a customer's column. */
-async function otherTeamsTables(
+function namesOf(entity: Entity, wanted: WantedTables): readonly string[] {
+  const name = wanted[entity]?.table;
+  return name === undefined ? USUAL_NAMES[entity] : [name];
+}
+
+/** The names that a column of Stripe's customers can have, and the vague ones. */
+function customerNamesOf({ teams }: WantedTables): readonly [readonly string[], readonly string[]] {
+  const own = teams?.columns?.providerCustomerId;
+  return typeof own === 'string' ? [[own], []] : [columnNames('providerCustomerId'), VAGUE_NAMES];
+}
+
+const isWhereDeclared = ({ schema }: DeclaredTable<string> = {}) => {
+  return (table: Table) => (schema === undefined ? table.isVisible : table.schema === schema);
+};
+
+/** The table with the declared name, or with the first of the usual names. */
+function tableOf(entity: Entity, tables: readonly Table[], wanted: WantedTables) {
+  const here = tables.filter(isWhereDeclared(wanted[entity]));
+  return namesOf(entity, wanted)
+    .map((name) => here.find((table) => table.name === name))
+    .find((table) => table !== undefined);
+}
+
+/** A table that can be that of teams, and the declaration that selects it. */
+type Candidate = { readonly table: Table; readonly declaration: DeclaredTable<TeamField> };
+
+/** The tables with a column for Stripe's customer beside one of a plan. */
+async function candidatesIn(
+  tables: readonly Table[],
   query: Query,
-  usual: Table | undefined,
-  { teams: declared, areNamesKnown = false }: WantedTables,
-): Promise<readonly TeamsCandidate[]> {
-  const names = columnNames('providerCustomerId');
-  const named = declared?.columns?.providerCustomerId;
-  const isUsual = (typeof named === 'string' ? [named] : names).some((name) =>
-    usual?.columns.has(name),
-  );
-  return areNamesKnown || declared?.table !== undefined || isUsual
-    ? []
-    : await findTeamsTables(query, names, declared);
+  wanted: WantedTables,
+): Promise<readonly Candidate[]> {
+  const declared = wanted.teams ?? {};
+  const [names, vagueNames] = customerNamesOf(wanted);
+  const candidates: Candidate[] = [];
+  for (const table of tables.filter(isWhereDeclared(declared))) {
+    const { schema, name, columns } = table;
+    if (!table.isWhole || ![...columns.keys()].some((one) => OF_PLAN.test(one))) continue;
+    const declaration = { ...declared, schema, table: name };
+    if (names.some((one) => columns.has(one))) {
+      candidates.push({ table, declaration });
+      continue;
+    }
+    for (const providerCustomerId of vagueNames) {
+      if (!(await holdsCustomers(query, table, columns.get(providerCustomerId)))) continue;
+      const named = { providerCustomerId, ...declared.columns };
+      candidates.push({ table, declaration: { ...declaration, columns: named } });
+      break;
+    }
+  }
+  return candidates;
 }
 
-function severalTeams(candidates: readonly TeamsCandidate[], { teams }: WantedTables) {
-  const names = candidates.map(({ schema, name }) => `${schema}.${name}`);
-  const lines = candidates.map((candidate) => {
-    return `INSTEP_TABLES='${JSON.stringify({ teams: declarationOf(candidate, teams) })}'`;
+const OF_PLAN = /plan|product|price|period|status/i;
+
+async function holdsCustomers(query: Query, table: Table, column?: Column): Promise<boolean> {
+  if (column?.category !== 'S' || !column.canRead || !table.isSchemaUsable) return false;
+  const rows = await query<{ value: string }>(
+    `select ${column.sql}::text as value from ${table.sql} where ${column.sql} is not null limit 100`,
+  );
+  return rows.length > 0 && rows.every(({ value }) => /^(?:cus|acct)_/.test(value));
+}
+
+function severalTeams(candidates: readonly Candidate[]): ApplicationTablesUnfit {
+  const names = candidates.map(({ table: { schema, name } }) => `${schema}.${name}`);
+  const lines = candidates.map(({ declaration }) => {
+    return `INSTEP_TABLES='${JSON.stringify({ teams: declaration })}'`;
   });
   return new ApplicationTablesUnfit(
     [`each of ${names.join(', ')} can be the table of teams`],
@@ -163,19 +211,31 @@ function unfitness(
   return problems.length === 0 ? null : new ApplicationTablesUnfit(problems, ALTER_COLUMNS);
 }
 
+/** The fields that tell which plan a team has: at least one of them must be there. */
+const DECISIVE = [
+  'subscriptionStatus',
+  'providerProductId',
+  'planName',
+  'priceId',
+] as const satisfies PlanFieldName[];
+
 /** A plan's name alone, in a column that can't be null, would never say that a team has none. */
 function lackOfPlan(teams: RecognizedTable): string[] {
-  const { table } = teams;
-  const fields = writtenFields(teams);
-  if (!fields.some((field) => DECISIVE.includes(field))) {
+  if (!DECISIVE.some((field) => columnOf(teams, field))) {
     const names = DECISIVE.map(contractColumn).join(', ');
-    return [`${table.name} has no column for a plan: one of ${names} (text) must be there`];
+    return [`${teams.table.name} has no column for a plan: one of ${names} (text) must be there`];
   }
   const kept = keptPlanName(teams);
-  const tellsPlan = [...DECISIVE, 'providerSubscriptionId'].filter((one) => one !== 'planName');
-  const isNameAlone = kept !== null && !fields.some((field) => tellsPlan.includes(field));
-  return isNameAlone ? [`${kept.text}, and nothing else says so: ${kept.statement}`] : [];
+  const others = DECISIVE.filter((field) => field !== 'planName');
+  const isNameAlone = ![...others, 'providerSubscriptionId'].some((one) => columnOf(teams, one));
+  return kept !== null && isNameAlone
+    ? [`${kept.text}, and nothing else says so: ${kept.statement}`]
+    : [];
 }
+
+/** The fields of a plan that the table has. */
+const writtenFields = (teams: RecognizedTable) =>
+  PLAN_FIELDS.flatMap(({ name }) => (columnOf(teams, name) === null ? [] : name));
 
 /** The tables for statements. @throws ApplicationTablesUnfit with everything that is missing or has an unusable type */
 export function applicationTablesOf({
