@@ -7,12 +7,7 @@ const USER = 'GET /api/user';
 const WEBHOOK = 'POST /api/stripe/webhook';
 
 test("openapi.yaml describes the two endpoints, and the operations listener's calls", () => {
-  const calls = [
-    'POST /v1/customers/{id}/sync',
-    'GET /v1/plan-changes',
-    'POST /v1/plan-changes/ack',
-    'POST /v1/checkouts/{id}/complete',
-  ];
+  const calls = ['POST /v1/customers/{id}/sync', 'POST /v1/checkouts/{id}/complete'];
   expect([...operations.keys()]).toEqual([USER, WEBHOOK, ...calls]);
 });
 

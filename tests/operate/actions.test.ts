@@ -6,13 +6,13 @@ import {
   type Operator,
   perform,
   type Replayed,
-  readPlanChanges,
   readTeam,
   rebuildTeams,
   reconcileTeams,
   redactCustomer,
   replayLog,
 } from 'instep/operate';
+import { readTeamChanges } from 'instep-engine/postgres';
 import { beforeEach, expect, test } from 'vitest';
 import { collect } from '../support/collect.ts';
 import {
@@ -101,7 +101,7 @@ test('a trigger that skips the change of the customer leaves no change in the hi
   const teamId = await newTeam('Acme');
   await park('cus_1');
   await link(teamOf(teamId), 'cus_1');
-  const historyOf = async () => (await readPlanChanges(context, { teamId })).length;
+  const historyOf = async () => (await readTeamChanges(query, { teamId })).length;
   const changes = await historyOf();
   await query(`
     create function skip() returns trigger language plpgsql as 'begin return null; end';

@@ -1,4 +1,5 @@
-import { type ApplicationId, readPlanChanges, readPlanNames } from 'instep/operate';
+import { type ApplicationId, readPlanNames } from 'instep/operate';
+import { readTeamChanges } from 'instep-engine/postgres';
 import { beforeEach, expect, test } from 'vitest';
 import { readAccess } from '../support/internals/access.ts';
 import { openOperatedAccount, teamOf } from '../support/stripe/operated-account.ts';
@@ -33,7 +34,7 @@ test('a plan that is given is access, is recorded with who and why, and no compa
   });
   expect(await planOf(teamId)).toEqual(GIVEN);
   expect(await readAccess(query, teamId)).toMatchObject({ hasAccess: true, reason: 'app' });
-  const [change] = await readPlanChanges(context, { teamId });
+  const [change] = await readTeamChanges(query, { teamId });
   const [action] = await recorded();
   expect(change).toMatchObject({ cause: 'operator', operator: 'user:7', after: GIVEN });
   expect(action).toMatchObject({ action: 'set-plan', note: 'our reseller' });

@@ -1,18 +1,12 @@
-// The table of consumers: how far each of them has handled the changes of plans. `plan-change-feed.ts` calls it for the
-// handlers of an app; `operate/`, the commands and the HTTP API for all others.
+// The table of consumers: how far each of them has handled the changes of plans. `plan-change-feed.ts` calls it, the
+// commands and the health.
 
 import {
-  type ApplicationTables,
   type Database,
   DatabaseUnavailable,
-  MAX_PLAN_CHANGES,
   type NamedStatement,
-  PLAN_CHANGE_COLUMNS,
-  type PlanChange,
   type Query,
   readNewestChange,
-  readTeamChanges,
-  type TeamChangesRequest,
   writersHaveEnded,
 } from 'instep-engine/postgres';
 import { CodedError } from 'instep-engine/runtime';
@@ -89,7 +83,6 @@ export const jobOf = (consumer: string) => `plan changes: ${consumer}`;
 /**
  * Adds a consumer, unless it is known already.
  *
- * @throws ConsumerRefused: `CONSUMER_NAME_INVALID`
  * @throws DatabaseUnavailable while a transaction that changes plans stays open: where *now* begins is not certain
  */
 export async function addConsumer(
@@ -97,7 +90,6 @@ export async function addConsumer(
   consumer: string,
   from: FeedStart,
 ): Promise<ConsumerPosition> {
-  checkConsumerName(consumer);
   const known = await readConsumer(query, consumer);
   if (known !== null) return known;
   const position = from === 'now' ? await readSettledId(query, 0) : 0;
@@ -185,72 +177,6 @@ export async function findConsumers({
              ) as taken
        order by name`,
   });
-}
-
-/** For a consumer that is not `onPlanChange`. */
-export type NewChangesRequest = {
-  readonly consumer: string;
-  /** Where a consumer starts that is not known yet; `now` by default. */
-  readonly from?: FeedStart;
-  /** At most 1,000; 100 by default. */
-  readonly limit?: number;
-};
-
-const READ_NEW_CHANGES = (tables: ApplicationTables) => `
-      select ${PLAN_CHANGE_COLUMNS(tables)}
-        from instep.plan_changes as change
-       where id > $1
-         and id <= $2
-       order by id
-       limit $3`;
-
-/**
- * The changes of a team's plan, the newest first; or those that a consumer has not acknowledged yet, in order.
- *
- * @throws InstepError: `CONSUMER_NAME_INVALID`; `DATABASE_UNAVAILABLE` also while a transaction that changes plans keeps
- *   it from being certain where a new consumer begins
- * @example
- * ```ts
- * console.log((await readPlanChanges(context, { teamId: 1 })).length); // 0
- * console.log((await readPlanChanges(context, { consumer: 'mailer' })).length); // 0
- * ```
- */
-export async function readPlanChanges(
-  { database: { query } }: DatabaseContext,
-  request: TeamChangesRequest | NewChangesRequest,
-): Promise<PlanChange[]> {
-  if ('teamId' in request) return await readTeamChanges(query, request);
-  const { consumer, from = 'now', limit = 100 } = request;
-  const { position } = await addConsumer(query, consumer, from);
-  const upTo = await readSettledId(query, position);
-  const values = [position, upTo, Math.min(limit, MAX_PLAN_CHANGES)];
-  return await query<PlanChange>({ name: 'read_new_changes', text: READ_NEW_CHANGES, values });
-}
-
-/**
- * Stores that a consumer has handled all changes up to this one.
- *
- * @throws InstepError: `CONSUMER_UNKNOWN`, or `CHANGE_UNKNOWN` for an id that no change has yet
- * @example
- * ```ts
- * for (const { id } of await readPlanChanges(context, { consumer: 'mailer' })) {
- *   await acknowledgeChanges(context, 'mailer', id);
- * }
- * ```
- */
-export async function acknowledgeChanges(
-  { database: { query } }: DatabaseContext,
-  consumer: string,
-  id: number,
-): Promise<void> {
-  const text = `
-      update instep.plan_change_consumers
-         set position = greatest(position, $2)
-       where name = $1
-         and $2 <= (select max(id) from instep.plan_changes)
-      returning name`;
-  const advancing = { name: 'advance_consumer', text, values: [consumer, id] };
-  await change(query, consumer, advancing, `no change has the id ${id} yet`);
 }
 
 /** Forgets a consumer, and what waits for it. Returns how far it was. If a process still runs it, it begins again. */

@@ -8,13 +8,6 @@
  */
 
 export * from 'instep-operate';
-export {
-  acknowledgeChanges,
-  type ConsumerState,
-  type FeedStart,
-  findConsumers,
-  type NewChangesRequest,
-  readPlanChanges,
-} from '../changes/consumers.ts';
+export { type ConsumerState, findConsumers } from '../changes/consumers.ts';
 export type { Environment } from '../config/config.ts';
 export { type OpenContextOptions, openContext } from './open-context.ts';

@@ -12,7 +12,6 @@ import {
 import { InstepError } from 'instep-engine/runtime';
 import type { OperateContext, Operator } from 'instep-operate';
 import * as v from 'valibot';
-import { acknowledgeChanges, readPlanChanges } from '../changes/consumers.ts';
 import { performForTeam } from '../operate/perform-for-team.ts';
 
 /** Larger than any id. */
@@ -26,9 +25,6 @@ const STATUSES: Readonly<Partial<Record<string, number>>> = {
   CUSTOMER_UNKNOWN: 404,
   CUSTOMER_WITHOUT_TEAM: 404,
   NOT_FOUND: 404,
-  CONSUMER_NAME_INVALID: 400,
-  CONSUMER_UNKNOWN: 404,
-  CHANGE_UNKNOWN: 404,
 };
 
 /** Why, for the audit. */
@@ -37,17 +33,6 @@ const reasonShape = v.object({ reason: v.optional(v.pipe(v.string(), v.maxLength
 const checkoutShape = v.object({
   ...reasonShape.entries,
   teamId: v.union([v.pipe(v.number(), v.safeInteger()), v.pipe(v.string(), v.maxLength(255))]),
-});
-
-const ackShape = v.object({
-  consumer: v.pipe(v.string(), v.maxLength(60)),
-  id: v.pipe(v.number(), v.safeInteger(), v.minValue(1)),
-});
-
-const changesShape = v.object({
-  consumer: v.string(),
-  from: v.optional(v.picklist(['now', 'beginning']), 'now'),
-  limit: v.optional(v.pipe(v.string(), v.regex(/^[1-9]\d{0,3}$/), v.transform(Number)), '100'),
 });
 
 /** Answers the calls for apps in other languages (openapi.yaml), whose callers have shown an operator's token. */
@@ -71,13 +56,6 @@ async function answer(
   context: OperateContext,
   operator: Operator,
 ): Promise<HttpResponse> {
-  if (request.path === '/v1/plan-changes') return await answerChanges(request, context);
-  if (request.path === '/v1/plan-changes/ack') {
-    if (request.method !== 'POST') throw methodNotAllowed('POST');
-    const { consumer, id } = await readBody(request, ackShape, '{"consumer": "mailer", "id": 42}');
-    await acknowledgeChanges(context, consumer, id);
-    return jsonResponse({ done: true });
-  }
   const [, customerId] = /^\/v1\/customers\/([^/]+)\/sync$/.exec(request.path) ?? [];
   const [, sessionId] = /^\/v1\/checkouts\/([^/]+)\/complete$/.exec(request.path) ?? [];
   if (customerId === undefined && sessionId === undefined) throw notFound();
@@ -89,20 +67,6 @@ async function answer(
   const { teamId, reason } = await readBody(request, checkoutShape, '{"teamId": 7}');
   const complete = { sessionId: sessionId ?? '', teamId };
   return jsonResponse(await performForTeam(context, because(operator, reason), complete));
-}
-
-/** The changes that a consumer has not acknowledged yet. */
-async function answerChanges(request: HttpRequest, context: OperateContext): Promise<HttpResponse> {
-  if (request.method !== 'GET') throw methodNotAllowed('GET');
-  const parameters = Object.fromEntries(new URLSearchParams(request.query?.()));
-  const parsed = v.safeParse(changesShape, parameters);
-  if (!parsed.success) {
-    throw new HttpError(
-      400,
-      'The query must name the consumer, such as ?consumer=mailer&limit=100.',
-    );
-  }
-  return jsonResponse({ changes: await readPlanChanges(context, parsed.output) });
 }
 
 const because = (operator: Operator, reason: string | undefined): Operator =>
