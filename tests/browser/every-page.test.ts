@@ -41,6 +41,9 @@ const PAGES = [
 /** The widest and the narrowest of the usual fonts, with the metrics of Arial, where they are installed. */
 const FONTS = ['DejaVu Sans', 'Liberation Sans'];
 
+/** A page of A4 within its margins. */
+const PAPER = { width: 718, height: 1_000 };
+
 const teams: Record<'script' | 'rightToLeft' | 'long' | 'unlinked', ApplicationId> = {
   script: 0,
   rightToLeft: 0,
@@ -116,7 +119,7 @@ describe.each(someOf(3, PAGES))('%s', (_, path, untrusted) => {
   });
 
   test('is printed with all that it says, and nothing to press', async () => {
-    const page = await browser.newPage();
+    const page = await browser.newPage({ viewport: PAPER });
     await page.goto(instep.url + path());
     await page.emulateMedia({ media: 'print' });
     const printed = await page.locator('main').innerText();
@@ -124,6 +127,8 @@ describe.each(someOf(3, PAGES))('%s', (_, path, untrusted) => {
     expect(printed.length).toBeGreaterThan(20);
     const onScreenOnly = 'nav, button, input, select, textarea, summary, .bar, .toolbar';
     expect(await page.locator(onScreenOnly).filter({ visible: true }).allInnerTexts()).toEqual([]);
+    const cells = await page.locator('.cards td').filter({ visible: true }).allInnerTexts();
+    expect(cells.filter((text) => text.trim() === '')).toEqual([]);
   });
 
   test('escapes untrusted text', async () => {
