@@ -41,7 +41,7 @@ function isDecidedAlike(one: string, other: string): boolean {
     productName: 'Pro',
   }));
   const names = new Map([['prod_1', 'Pro']]);
-  const plan = teamPlan(foldAll(events, 'best'), 'best', names) ?? NO_PLAN;
+  const plan = teamPlan(foldAll(events), 'best', names) ?? NO_PLAN;
   return isSamePlan(expectedTeam(history, 'best'), partOf(plan, NO_PLAN));
 }
 

@@ -248,7 +248,7 @@ export class CoreStore {
   isReplayedDifferently(customerId: string): boolean {
     const { log, text } = this.#customerOf(customerId);
     const events = log.map(({ event }) => event);
-    return writeState(foldAll(events, this.#planSelection)) !== text;
+    return writeState(foldAll(events)) !== text;
   }
 }
 

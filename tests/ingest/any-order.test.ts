@@ -48,7 +48,7 @@ function planAfterAll(events: readonly LogEvent[]): PlanInRow {
   const changes = events.flatMap((event) => (event.kind === 'readable' ? event : []));
   changes.sort((a, b) => a.subscription.createdSeconds - b.subscription.createdSeconds);
   const names = new Map(PRODUCTS.map((productId) => [productId, nameOf(productId)]));
-  const plan = teamPlan(foldAll(changes, 'newest'), 'newest', names);
+  const plan = teamPlan(foldAll(changes), 'newest', names);
   return plan === null ? NO_PLAN : partOf(plan, NO_PLAN);
 }
 

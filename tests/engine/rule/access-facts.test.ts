@@ -14,7 +14,7 @@ type Report = NonNullable<Parameters<typeof eventOf>[0]>;
 
 const BEST = { planSelection: 'best', keepsPaused: false } as const;
 
-const stateOf = (...reports: readonly Report[]) => foldAll(reports.map(eventOf), 'newest');
+const stateOf = (...reports: readonly Report[]) => foldAll(reports.map(eventOf));
 
 const ends = (report: Report, keepsPaused = false) =>
   accessFacts(stateOf(report), { ...BEST, keepsPaused })?.endsAtSeconds;

@@ -69,7 +69,7 @@ test.each(['newest', 'best'] as const)(
         expect(plan).toEqual(teamPlan(whole.state, planSelection, new Map()));
         expect(outcomes).toEqual(whole.outcomes);
         // A rebuild knows all earlier events, and the state only those that it asked for.
-        expect(text).toBe(writeState(foldAll(arrived, planSelection)));
+        expect(text).toBe(writeState(foldAll(arrived)));
         for (const [id, subscription] of state.subscriptions) {
           expect(subscription).toEqual(whole.state.subscriptions.get(id));
         }
@@ -95,7 +95,7 @@ function wholeHistory(arrived: readonly SubscriptionEvent[], planSelection: 'new
     const ofThis = [...known.all()].filter(
       ({ subscription }) => subscription.subscriptionId === subscriptionId,
     );
-    const again = own ?? foldAll(ofThis, planSelection).subscriptions.get(subscriptionId);
+    const again = own ?? foldAll(ofThis).subscriptions.get(subscriptionId);
     const subscriptions = new Map(state.subscriptions);
     if (again !== undefined) subscriptions.set(subscriptionId, again);
     state = { subscriptions, hasDropped: false };

@@ -15,7 +15,7 @@ test('140 contradictory events in five seconds are put in order within a bounded
       },
     };
   });
-  const deciding = foldAll(events, 'newest').subscriptions.get('sub_1')?.deciding;
+  const deciding = foldAll(events).subscriptions.get('sub_1')?.deciding;
   expect(deciding).toMatchObject({
     isAmbiguous: true,
     reported: { status: events.at(-1)?.subscription.status },

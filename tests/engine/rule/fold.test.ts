@@ -38,12 +38,12 @@ describe.each(['newest', 'best'] as const)('%s', (planSelection) => {
     fc.assert(
       fc.property(anyEvents, fc.infiniteStream(fc.nat()), (events, picks) => {
         const known = new KnownEvents(events);
-        const state = foldAll(events, planSelection);
+        const state = foldAll(events);
         for (const event of events.filter(() => Number(picks.next().value) % 2 === 0)) {
           expect(fold(state, event, known, planSelection)).toEqual({ state, outcome: 'duplicate' });
         }
         const twice = events.flatMap((event) => [event, event]);
-        expect(writeState(foldAll(twice, planSelection))).toBe(writeState(state));
+        expect(writeState(foldAll(twice))).toBe(writeState(state));
       }),
     );
   });
@@ -59,9 +59,7 @@ describe.each(['newest', 'best'] as const)('%s', (planSelection) => {
     );
     fc.assert(
       fc.property(delivered, ([events, shuffled]) => {
-        expect(writeState(foldAll(shuffled, planSelection))).toBe(
-          writeState(foldAll(events, planSelection)),
-        );
+        expect(writeState(foldAll(shuffled))).toBe(writeState(foldAll(events)));
       }),
       { numRuns: 500 },
     );
@@ -70,7 +68,7 @@ describe.each(['newest', 'best'] as const)('%s', (planSelection) => {
   test('the stored text has the whole state', () => {
     fc.assert(
       fc.property(anyEvents, (events) => {
-        const state = foldAll(events, planSelection);
+        const state = foldAll(events);
         const read = readState(writeState(state));
         expect(new Map(read.subscriptions)).toEqual(new Map(state.subscriptions));
         expect(writeState(read)).toBe(writeState(state));
@@ -81,7 +79,7 @@ describe.each(['newest', 'best'] as const)('%s', (planSelection) => {
 
 test('the same event in another API version, or with its members in another order, is a duplicate', () => {
   const event = eventOf({ eventId: 'evt_same', apiVersion: '2020-08-27', object: { a: 1, b: 2 } });
-  const state = foldAll([event], 'newest');
+  const state = foldAll([event]);
   const known = new KnownEvents([event]);
   const object = { status: 'active', b: 2, a: 1 };
   const inOtherVersion = eventOf({
@@ -100,7 +98,7 @@ test('access follows the latest event, since its status began, and the plan the 
   const paid = eventOf({ status: 'active', createdSeconds: 10 });
   const due = eventOf({ status: 'past_due', createdSeconds: 30 });
   const dueBefore = eventOf({ status: 'past_due', createdSeconds: 20 });
-  const state = foldAll([paid, due, dueBefore], 'newest');
+  const state = foldAll([paid, due, dueBefore]);
   expect(teamPlan(state, 'newest', new Map())?.subscriptionStatus).toBe('active');
   expect(accessFacts(state, { planSelection: 'newest', keepsPaused: false })).toMatchObject({
     latest: { status: 'past_due', createdSeconds: 30 },
@@ -120,7 +118,7 @@ test('access is that of the subscription that decides the plan, if another one d
     ...{ subscriptionId: 'sub_paid', status: 'past_due', createdSeconds: 35 },
   });
   const decidingFor = (planSelection: 'newest' | 'best', ...events: readonly SubscriptionEvent[]) =>
-    accessFacts(foldAll(events, planSelection), { planSelection, keepsPaused: false })?.latest.plan
+    accessFacts(foldAll(events), { planSelection, keepsPaused: false })?.latest.plan
       .providerSubscriptionId;
   expect(decidingFor('newest', paid, trial)).toBe('sub_trial');
   expect(decidingFor('best', paid, trial)).toBe('sub_paid');
@@ -133,7 +131,7 @@ test('a plan has every field of the table that the subscription reports, and an 
   const item = { price: { id: 'price_1' }, quantity: 3, current_period_end: 1_900_000_000 };
   const object = { items: { data: [item] }, cancel_at_period_end: true, trial_end: 1_800_000_000 };
   const paid = eventOf({ object });
-  expect(teamPlan(foldAll([paid], 'newest'), 'newest', new Map())).toEqual({
+  expect(teamPlan(foldAll([paid]), 'newest', new Map())).toEqual({
     subscriptionStatus: 'active',
     planName: 'Pro',
     providerProductId: 'prod_1',
@@ -145,7 +143,7 @@ test('a plan has every field of the table that the subscription reports, and an 
     trialEndsAt: 1_800_000_000,
   });
   const end = eventOf({ object, status: 'canceled', createdSeconds: 20 });
-  const cleared = teamPlan(foldAll([paid, end], 'newest'), 'newest', new Map());
+  const cleared = teamPlan(foldAll([paid, end]), 'newest', new Map());
   expect(Object.values(cleared ?? {}).filter((value) => value !== null)).toEqual(['canceled']);
 });
 

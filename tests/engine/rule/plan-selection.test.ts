@@ -8,7 +8,7 @@ type Report = NonNullable<Parameters<typeof eventOf>[0]>;
 type PlanSelection = Parameters<typeof selectedReport>[1];
 
 /** The state of a customer after one event of each of these subscriptions. */
-const stateOf = (reports: readonly Report[]) => foldAll(reports.map(eventOf), 'newest');
+const stateOf = (reports: readonly Report[]) => foldAll(reports.map(eventOf));
 
 /** The subscription that decides. */
 const selected = (reports: readonly Report[], planSelection: PlanSelection) =>

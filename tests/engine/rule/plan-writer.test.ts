@@ -13,10 +13,10 @@ import { eventOf } from '../support/events.ts';
 const item = (id: string) => ({ items: { data: [{ price: { id } }] } });
 const active = eventOf({ createdSeconds: 1, object: item('price_1') });
 const ended = eventOf({ createdSeconds: 2, status: 'canceled' });
-const ACTIVE = foldAll([active], 'newest');
-const ENDED = foldAll([active, ended], 'newest');
+const ACTIVE = foldAll([active]);
+const ENDED = foldAll([active, ended]);
 
-const NAMELESS = foldAll([eventOf({ subscriptionId: null })], 'newest');
+const NAMELESS = foldAll([eventOf({ subscriptionId: null })]);
 const NAMELESS_PLAN = teamPlan(NAMELESS, 'newest', new Map()) ?? NO_PLAN;
 const PAID = teamPlan(ACTIVE, 'newest', new Map()) ?? NO_PLAN;
 

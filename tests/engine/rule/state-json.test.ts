@@ -2,7 +2,7 @@ import { foldAll, readState, StateNewer, StateUnreadable, writeState } from 'ins
 import { expect, test } from 'vitest';
 import { eventOf } from '../support/events.ts';
 
-const text = writeState(foldAll([eventOf()], 'newest'));
+const text = writeState(foldAll([eventOf()]));
 const stored = JSON.parse(text);
 const [subscription] = stored.subscriptions;
 

@@ -37,7 +37,7 @@ export function changes(states: readonly JsonObject[]): SubscriptionEvent[] {
 
 /** What decides after the events of one second, which arrived in this order. */
 export function decidingAfter(arrived: readonly SubscriptionEvent[]) {
-  return foldAll(arrived, 'newest').subscriptions.get('sub_1')?.deciding ?? null;
+  return foldAll(arrived).subscriptions.get('sub_1')?.deciding ?? null;
 }
 
 /** This event decides for certain. */

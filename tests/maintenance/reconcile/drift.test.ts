@@ -71,7 +71,7 @@ type Given = {
 
 function drift({ plan = NO_PLAN, knows = [], lists, planSelection = 'newest', ...at }: Given) {
   const team = { id: 1, customerId: 'cus_1', plan };
-  const state = foldAll(knows, planSelection);
+  const state = foldAll(knows);
   const nowMs = (at.nowSeconds ?? AS_OF) * 1_000;
   const customer = { teams: [team], state, listed: lists };
   const { drifts, missed } = compare(customer, { planSelection, names: NAMES, nowMs });

@@ -91,7 +91,7 @@ async function rebuildCustomer(
 ): Promise<Difference[]> {
   const { query } = database;
   const { stored, rebuilt, subscriptionIds } = await foldLog(customerId, {
-    ...{ database, planSelection, parse: parseLogged, deadlineMs: DEADLINE_MS },
+    ...{ database, parse: parseLogged, deadlineMs: DEADLINE_MS },
     prunedBeforeMs: await readPrunedBefore(query),
   });
   const names = await readProductNames(query, productsOf(rebuilt.state));
@@ -122,7 +122,6 @@ function planIn(is: PlanInRow, plan: Plan | null): PlanInRow {
 type FoldOptions = {
   readonly database: StatementRunner;
   readonly parse: ParseLogged;
-  readonly planSelection: PlanSelection;
   readonly deadlineMs: number;
   /** Events received before this time can be gone from the log; `null`: none are. */
   readonly prunedBeforeMs: number | null;
@@ -135,14 +134,14 @@ type FoldOptions = {
  */
 export async function foldLog(
   customerId: string,
-  { database, parse, planSelection, deadlineMs, prunedBeforeMs }: FoldOptions,
+  { database, parse, deadlineMs, prunedBeforeMs }: FoldOptions,
 ) {
   type StateRow = { readonly version: string; readonly subscriptions: string };
   const [row] = await database.run<StateRow>(readStoredState(customerId), deadlineMs);
   const rows = await database.run<EventRow>(readEventsOfCustomer(customerId), deadlineMs);
   const { known } = eventsIn(rows, parse).get(customerId) ?? noEvents();
   const stored = row === undefined ? NO_STATE : readState(row.subscriptions);
-  const state = withoutPruned(foldAll(known.all(), planSelection), stored, prunedBeforeMs);
+  const state = withoutPruned(foldAll(known.all()), stored, prunedBeforeMs);
   const ids = new Set([...stored.subscriptions.keys(), ...state.subscriptions.keys()]);
   const subscriptionIds = [...ids].filter((id) => textOf(stored, id) !== textOf(state, id));
   return { stored, rebuilt: { version: Number(row?.version ?? 0), state }, subscriptionIds };

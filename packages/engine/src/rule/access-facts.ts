@@ -1,9 +1,16 @@
 // The facts by which SQL decides whether a team may use the product (docs/access.md): those of one subscription.
 
 import type { CustomerState, SubscriptionState } from './customer-state.ts';
-import { compareBest, compareIds, compareNewest, type PlanSelection } from './plan-selection.ts';
+import {
+  compareBest,
+  compareIds,
+  compareNewest,
+  grantsPlan,
+  PLAN_SELECTIONS,
+  type PlanSelection,
+} from './plan-selection.ts';
 import type { Reported } from './reported.ts';
-import { accessOf, effectOf, isCharged, isPaymentDue } from './status.ts';
+import { accessOf, isCharged, isPaymentDue } from './status.ts';
 
 export type AccessRules = {
   readonly planSelection: PlanSelection;
@@ -17,9 +24,8 @@ export function accessRulesText({ planSelection, keepsPaused }: AccessRules): st
 }
 
 /** What a row can have as the text of its rules. */
-export const ALL_ACCESS_RULES: readonly string[] = (['newest', 'best'] as const).flatMap(
-  (planSelection) =>
-    [true, false].map((keepsPaused) => accessRulesText({ planSelection, keepsPaused })),
+export const ALL_ACCESS_RULES: readonly string[] = PLAN_SELECTIONS.flatMap((planSelection) =>
+  [true, false].map((keepsPaused) => accessRulesText({ planSelection, keepsPaused })),
 );
 
 /** The subscription that decides access. */
@@ -47,11 +53,11 @@ export function accessFacts(
     (one, other) => byAccess(other, one) || compareDeciding(other, one, planSelection),
   );
   if (selected === undefined) return null;
-  const { latest, deciding } = selected;
+  const { latest } = selected;
   return {
     latest: latest.reported,
     sinceSeconds: latest.sinceSeconds,
-    grantsPlan: deciding !== null && effectOf(deciding.reported.status) === 'grants',
+    grantsPlan: grantsPlan(selected),
     endsAtSeconds: endsAtSeconds(latest.reported, keepsPaused),
   };
 }
@@ -84,8 +90,8 @@ function compareAccess(a: SubscriptionState, b: SubscriptionState, keepsPaused: 
   return a.latest.sinceSeconds - b.latest.sinceSeconds;
 }
 
-function extentOf({ latest, deciding }: SubscriptionState, keepsPaused: boolean): number {
-  switch (accessOf(latest.reported.status)) {
+function extentOf(subscription: SubscriptionState, keepsPaused: boolean): number {
+  switch (accessOf(subscription.latest.reported.status)) {
     case 'yes':
       return 3;
     case 'if kept':
@@ -96,7 +102,7 @@ function extentOf({ latest, deciding }: SubscriptionState, keepsPaused: boolean)
       return 0;
     case null:
       // A status that is new at Stripe changes nothing.
-      return deciding !== null && effectOf(deciding.reported.status) === 'grants' ? 3 : 0;
+      return grantsPlan(subscription) ? 3 : 0;
   }
 }
 

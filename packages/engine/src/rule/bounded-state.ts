@@ -1,8 +1,8 @@
 // Keeps the state of a customer small, however many subscriptions have ended.
 
 import type { CustomerState, SubscriptionState } from './customer-state.ts';
-import { compareIds, isSelected } from './plan-selection.ts';
-import { ENDED_STATUSES, rankOf } from './status.ts';
+import { compareIds, grantsPlan, selectedReports } from './plan-selection.ts';
+import { ENDED_STATUSES } from './status.ts';
 
 export const MAX_SUBSCRIPTIONS = 20;
 
@@ -14,8 +14,11 @@ export const MAX_SUBSCRIPTIONS = 20;
 export function bounded(state: CustomerState): CustomerState {
   const excess = state.subscriptions.size - MAX_SUBSCRIPTIONS;
   if (excess <= 0) return state;
+  const selected = selectedReports(state);
+  const isSelected = ({ deciding }: SubscriptionState) =>
+    selected.some((reported) => reported === deciding?.reported);
   const droppable = [...state.subscriptions]
-    .filter(([, subscription]) => isOver(subscription) && !isSelected(state, subscription))
+    .filter(([, subscription]) => isOver(subscription) && !isSelected(subscription))
     .sort(([id, a], [otherId, b]) => lastSeconds(a) - lastSeconds(b) || compareIds(id, otherId))
     .slice(0, excess);
   if (droppable.length === 0) return state;
@@ -24,9 +27,10 @@ export function bounded(state: CustomerState): CustomerState {
   return { subscriptions, hasDropped: true };
 }
 
-function isOver({ latest, deciding }: SubscriptionState): boolean {
-  const grantsNothing = rankOf(deciding?.reported.status ?? '') === 0;
-  return ENDED_STATUSES.includes(latest.reported.status) && grantsNothing && !deciding?.isAmbiguous;
+function isOver(subscription: SubscriptionState): boolean {
+  const { latest, deciding } = subscription;
+  const hasEnded = ENDED_STATUSES.includes(latest.reported.status);
+  return hasEnded && !grantsPlan(subscription) && !deciding?.isAmbiguous;
 }
 
 function lastSeconds({ latest }: SubscriptionState): number {

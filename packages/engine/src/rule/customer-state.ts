@@ -36,11 +36,8 @@ export const NO_STATE: CustomerState = { subscriptions: new Map(), hasDropped: f
 
 /** The oldest event of a second that leaves open which event came last, so that Stripe has to be asked; `null`: none does. */
 export function ambiguousReport({ subscriptions }: CustomerState): Reported | null {
-  let oldest: Reported | null = null;
-  for (const { deciding } of subscriptions.values()) {
-    if (deciding === null || !deciding.isAmbiguous) continue;
-    const { reported } = deciding;
-    if (oldest === null || reported.createdSeconds < oldest.createdSeconds) oldest = reported;
-  }
-  return oldest;
+  const [oldest] = [...subscriptions.values()]
+    .flatMap(({ deciding }) => (deciding?.isAmbiguous ? deciding.reported : []))
+    .sort((a, b) => a.createdSeconds - b.createdSeconds);
+  return oldest ?? null;
 }

@@ -51,8 +51,7 @@ export function possibleOrders(events: Events): EventOrder[] {
         successors: candidate.successors,
       };
       // Two orders of the same events with these ends can be continued in the same ways, so one of them is enough.
-      const index = longer.lastWithEffect === null ? -1 : events.indexOf(longer.lastWithEffect);
-      orders.set(`${longer.unplaced} ${candidate.bit} ${index}`, longer);
+      orders.set(`${longer.unplaced} ${candidate.bit} ${longer.lastWithEffect?.key}`, longer);
     }
   }
 

@@ -12,8 +12,9 @@ import type { Outcome, SubscriptionEvent } from './event.ts';
 import { hasEffect } from './event-order.ts';
 import { KnownEvents } from './known-events.ts';
 import { latestAfter } from './latest-event.ts';
+import { isSamePlan } from './plan.ts';
 import { type PlanSelection, selectedReport } from './plan-selection.ts';
-import { isSameReport, reportedBy } from './reported.ts';
+import { reportedBy } from './reported.ts';
 import { lastEventWithEffect } from './tie-group.ts';
 
 export type Folded = { readonly state: CustomerState; readonly outcome: Outcome };
@@ -29,36 +30,41 @@ export function fold(
   planSelection: PlanSelection,
 ): Folded {
   if (known.find(event) !== undefined) return { state, outcome: 'duplicate' };
-  const { subscriptionId } = event.subscription;
-  const stored = state.subscriptions.get(subscriptionId) ?? dropped(state, subscriptionId, known);
-  const group = [...known.inSecondOf(event), event];
-  const deciding = decidingAfter(stored?.deciding ?? null, event, group);
-  const nextSeconds = known.nextSecondsAfter(event.subscription);
-  const latest = latestAfter(stored?.latest ?? null, event, { group, deciding, nextSeconds });
-  const subscriptions = new Map(state.subscriptions).set(subscriptionId, { deciding, latest });
-  const after = { ...state, subscriptions };
-
-  const hasDecided = deciding !== (stored?.deciding ?? null);
-  const outcome = hasDecided
-    ? outcomeOf(event, { before: state, after, deciding, planSelection })
-    : hasEffect(event)
-      ? 'stale'
-      : 'unchanged';
+  const { after, deciding } = withEvent(state, event, known);
+  const outcome = outcomeOf(event, { before: state, after, deciding, planSelection });
   return { state: bounded(after), outcome };
 }
 
 /** The state after all these events, in the order of their arrival. */
-export function foldAll(
-  events: Iterable<SubscriptionEvent>,
-  planSelection: PlanSelection,
-): CustomerState {
+export function foldAll(events: Iterable<SubscriptionEvent>): CustomerState {
   const known = new KnownEvents();
   let state = NO_STATE;
   for (const event of events) {
-    state = fold(state, event, known, planSelection).state;
+    if (known.find(event) !== undefined) continue;
+    state = bounded(withEvent(state, event, known).after);
     known.add(event);
   }
   return state;
+}
+
+function withEvent(state: CustomerState, event: SubscriptionEvent, known: KnownEvents) {
+  const { subscriptionId } = event.subscription;
+  const stored = storedOf(state, subscriptionId, known);
+  const group = [...known.inSecondOf(event), event];
+  const deciding = decidingAfter(stored?.deciding ?? null, event, group);
+  const latest = latestAfter(stored?.latest ?? null, event, { group, deciding, known });
+  const subscriptions = new Map(state.subscriptions).set(subscriptionId, { deciding, latest });
+  return { after: { ...state, subscriptions }, deciding };
+}
+
+/** The state of a subscription, which is made again from the log if it was dropped; `undefined`: it is new. */
+function storedOf(
+  { subscriptions }: CustomerState,
+  subscriptionId: string | null,
+  known: KnownEvents,
+): SubscriptionState | undefined {
+  const stored = subscriptions.get(subscriptionId);
+  return stored ?? foldAll(known.ofSubscription(subscriptionId)).subscriptions.get(subscriptionId);
 }
 
 /** A subscription's deciding event after one more event: the stored one, unless that is older or of the same second. */
@@ -67,9 +73,8 @@ function decidingAfter(
   { subscription }: SubscriptionEvent,
   group: readonly SubscriptionEvent[],
 ): DecidingEvent | null {
-  const storedSeconds = stored?.reported.createdSeconds ?? -1;
-  if (subscription.createdSeconds < storedSeconds) return stored;
-  return lastEventWithEffect(group) ?? stored;
+  const isOlder = stored !== null && subscription.createdSeconds < stored.reported.createdSeconds;
+  return isOlder ? stored : (lastEventWithEffect(group) ?? stored);
 }
 
 type Decision = {
@@ -79,28 +84,16 @@ type Decision = {
   readonly planSelection: PlanSelection;
 };
 
-/** The outcome of an event that changed which one decides for its subscription. */
 function outcomeOf(
   event: SubscriptionEvent,
   { before, after, deciding, planSelection }: Decision,
 ): Outcome {
   const reported = reportedBy(event);
   const selected = selectedReport(after, planSelection);
+  const former = selectedReport(before, planSelection);
   // The event itself decides, even if it says the same as the one before it; or it showed that another one does.
-  const isApplied =
-    selected === reported || !isSameReport(selected, selectedReport(before, planSelection));
-  if (isApplied) return 'applied';
+  const isChanged = !isSamePlan(selected?.plan ?? null, former?.plan ?? null);
+  if (selected === reported || isChanged) return 'applied';
   const isOfLesserSubscription = deciding?.reported === reported && planSelection === 'best';
   return !hasEffect(event) || isOfLesserSubscription ? 'unchanged' : 'stale';
-}
-
-/** The state of a subscription that was dropped, made again from the log; `undefined`: it is new. */
-function dropped(
-  { hasDropped }: CustomerState,
-  subscriptionId: string | null,
-  known: KnownEvents,
-): SubscriptionState | undefined {
-  if (!hasDropped) return undefined;
-  const events = known.ofSubscription(subscriptionId);
-  return foldAll(events, 'newest').subscriptions.get(subscriptionId);
 }

@@ -26,6 +26,7 @@ export {
 export { bestOf, type PlanSelection, selectedReport, teamPlan } from './plan-selection.ts';
 export { planWriterOf } from './plan-writer.ts';
 export { type Reported, reportedBy } from './reported.ts';
+export { isOutdated } from './snapshot.ts';
 export { readState, StateNewer, StateUnreadable, writeState } from './state-json.ts';
 export {
   type Access,

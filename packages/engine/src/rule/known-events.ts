@@ -33,15 +33,15 @@ export function eventsNeededFor(
   if (known === undefined && state.hasDropped) {
     return { ...asked, fromSeconds: 0, toSeconds: END_OF_TIME };
   }
-  const newestSeconds = known?.latest.reported.createdSeconds ?? -1;
-  const isNewest = isDated(event) && createdSeconds > newestSeconds;
-  return isNewest ? null : { ...asked, fromSeconds: createdSeconds, toSeconds: createdSeconds };
+  const isNewest = known === undefined || createdSeconds > known.latest.reported.createdSeconds;
+  if (isNewest && isDated(event)) return null;
+  return { ...asked, fromSeconds: createdSeconds, toSeconds: createdSeconds };
 }
 
 /** Known events of a customer, those of one second in the order of their arrival. */
 export class KnownEvents {
   /** By subscription, and by `createdSeconds`. */
-  readonly #subscriptions = new Map<string | null, Map<number, SubscriptionEvent[]>>();
+  readonly #subscriptions = new Map<string | null, Map<number, readonly SubscriptionEvent[]>>();
   readonly #keys = new Map<string, SubscriptionEvent>();
 
   constructor(events: Iterable<SubscriptionEvent> = []) {
@@ -53,8 +53,8 @@ export class KnownEvents {
     if (this.#keys.has(event.key)) return;
     this.#keys.set(event.key, event);
     const { subscriptionId, createdSeconds } = event.subscription;
-    const bySecond = this.#subscriptions.get(subscriptionId) ?? new Map();
-    bySecond.set(createdSeconds, [...(bySecond.get(createdSeconds) ?? []), event]);
+    const bySecond = this.#bySecond(subscriptionId);
+    bySecond.set(createdSeconds, [...this.inSecondOf(event), event]);
     this.#subscriptions.set(subscriptionId, bySecond);
   }
 
@@ -80,15 +80,18 @@ export class KnownEvents {
 
   /** All known events of a subscription, in the order of their seconds. */
   ofSubscription(subscriptionId: string | null): readonly SubscriptionEvent[] {
-    const bySecond = this.#subscriptions.get(subscriptionId) ?? new Map();
-    return [...bySecond].sort(([a], [b]) => a - b).flatMap(([, events]) => events);
+    const bySecond = [...this.#bySecond(subscriptionId)];
+    return bySecond.sort(([a], [b]) => a - b).flatMap(([, events]) => events);
   }
 
   /** The second of the next known event of this subscription after this second; `null`: there is none. */
   nextSecondsAfter({ subscriptionId, createdSeconds }: EventSubscription): number | null {
-    const later = [...(this.#subscriptions.get(subscriptionId)?.keys() ?? [])].filter(
-      (seconds) => seconds > createdSeconds,
-    );
+    const isLater = (seconds: number) => seconds > createdSeconds;
+    const later = [...this.#bySecond(subscriptionId).keys()].filter(isLater);
     return later.length === 0 ? null : Math.min(...later);
+  }
+
+  #bySecond(subscriptionId: string | null): Map<number, readonly SubscriptionEvent[]> {
+    return this.#subscriptions.get(subscriptionId) ?? new Map();
   }
 }

@@ -1,7 +1,8 @@
 // The newest event of a subscription, whatever its status, and since when it has this status.
 
 import type { DecidingEvent, LatestEvent } from './customer-state.ts';
-import type { SubscriptionEvent } from './event.ts';
+import { isDated, type SubscriptionEvent } from './event.ts';
+import type { KnownEvents } from './known-events.ts';
 import { reportedBy } from './reported.ts';
 import { hasOneStatus, lastEventOf } from './tie-group.ts';
 
@@ -10,8 +11,7 @@ type Evidence = {
   readonly group: readonly SubscriptionEvent[];
   /** The subscription's deciding event, with this one. */
   readonly deciding: DecidingEvent | null;
-  /** The second of the subscription's next event after this one; `null`: there is none. */
-  readonly nextSeconds: number | null;
+  readonly known: KnownEvents;
 };
 
 /** A subscription's latest event after one more event. The result is the same for every order of arrival. */
@@ -21,10 +21,12 @@ export function latestAfter(
   evidence: Evidence,
 ): LatestEvent {
   const { createdSeconds } = event.subscription;
-  const storedSeconds = stored?.reported.createdSeconds ?? -1;
-  if (stored === null || createdSeconds > storedSeconds) return newerEvent(stored, event);
-  if (createdSeconds === storedSeconds) return eventOfSameSecond(stored, evidence);
-  return withOlderEvent(stored, event, evidence);
+  if (stored === null) return newerEvent(stored, event);
+  const difference = createdSeconds - stored.reported.createdSeconds;
+  if (difference > 0) return newerEvent(stored, event);
+  return difference < 0
+    ? withOlderEvent(stored, event, evidence)
+    : withEventOfSameSecond(stored, event, evidence);
 }
 
 function newerEvent(stored: LatestEvent | null, event: SubscriptionEvent): LatestEvent {
@@ -40,8 +42,14 @@ function newerEvent(stored: LatestEvent | null, event: SubscriptionEvent): Lates
   return { ...stored, reported, sinceSeconds: hasBegun ? stored.sinceSeconds : createdSeconds };
 }
 
-function eventOfSameSecond(stored: LatestEvent, { group, deciding }: Evidence): LatestEvent {
-  const reported = reportedBy(lastEventOf(group, deciding));
+function withEventOfSameSecond(
+  stored: LatestEvent,
+  event: SubscriptionEvent,
+  { group, deciding }: Evidence,
+): LatestEvent {
+  const reported = reportedBy(
+    isDated(event) ? lastEventOf(group.filter(isDated), deciding) : event,
+  );
   const { createdSeconds, status } = reported;
   if (hasOneStatus(group) && status === stored.reported.status) return { ...stored, reported };
   return { reported, sinceSeconds: createdSeconds, otherStatusSeconds: createdSeconds };
@@ -49,15 +57,17 @@ function eventOfSameSecond(stored: LatestEvent, { group, deciding }: Evidence): 
 
 function withOlderEvent(
   stored: LatestEvent,
-  { subscription: { createdSeconds, status } }: SubscriptionEvent,
-  { nextSeconds }: Evidence,
+  { subscription }: SubscriptionEvent,
+  { known }: Evidence,
 ): LatestEvent {
+  const { createdSeconds, status } = subscription;
   const { sinceSeconds, otherStatusSeconds } = stored;
   if (otherStatusSeconds !== null && createdSeconds <= otherStatusSeconds) return stored;
   if (status === stored.reported.status) {
-    return createdSeconds < sinceSeconds ? { ...stored, sinceSeconds: createdSeconds } : stored;
+    return { ...stored, sinceSeconds: Math.min(createdSeconds, sinceSeconds) };
   }
-  // All later events have the latest status, so it began with the first of them.
+  // All later events have the latest status, so it began with the first of them, which can have been pruned.
+  const nextSeconds = known.nextSecondsAfter(subscription);
   return {
     ...stored,
     sinceSeconds: createdSeconds < sinceSeconds ? sinceSeconds : (nextSeconds ?? sinceSeconds),

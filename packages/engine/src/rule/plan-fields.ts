@@ -1,7 +1,7 @@
 // The fields of a plan. Whatever reads, writes, stores or compares plans iterates over this table.
 
 import type { SubscriptionEvent } from './event.ts';
-import { asObject, isList, type Json, type JsonObject } from './json.ts';
+import { asObject, isInteger, isList, type Json, type JsonObject } from './json.ts';
 
 /** The types of the fields in SQL, with the type of their values here. Times are in whole seconds since 1970. */
 type FieldTypes = { text: string; bigint: number; boolean: boolean; timestamptz: number };
@@ -123,13 +123,14 @@ export function contractPart(row: PlanInRow): PlanInRow {
 
 /** A plan with these values. A value of another type than its field has counts as missing. */
 export function planWith(read: (field: Field) => unknown): Plan {
-  const values = PLAN_FIELDS.map((field) => {
+  const values: Record<string, unknown> = {};
+  for (const field of PLAN_FIELDS) {
     const value = read(field);
-    return [field, typeof value === TYPE_OF[field.type] ? value : null] as const;
-  });
-  const present = values.filter(([{ isRequired }, value]) => isRequired || value !== null);
+    const isPresent = typeof value === TYPE_OF[field.type];
+    if (isPresent || field.isRequired) values[field.name] = isPresent ? value : null;
+  }
   // Each value was compared with the type of its field.
-  return Object.fromEntries(present.map(([{ name }, value]) => [name, value])) as Plan;
+  return values as Plan;
 }
 
 const TYPE_OF = {
@@ -147,9 +148,8 @@ function firstItemIn(subscription: JsonObject): JsonObject {
 /** The items of a subscription can have periods of their own, of which the first one ends it or bills it. */
 function firstPeriodEnd(subscription: JsonObject): number | null {
   const items = asObject(subscription.items)?.data;
-  const ends = (isList(items) ? items : []).flatMap((item) => {
-    return seconds(asObject(item)?.current_period_end) ?? [];
-  });
+  if (!isList(items)) return null;
+  const ends = items.flatMap((item) => seconds(asObject(item)?.current_period_end) ?? []);
   return ends.length === 0 ? null : Math.min(...ends);
 }
 
@@ -168,9 +168,7 @@ export const seconds = (value: Json | undefined) => wholeNumber(value, MAX_SECON
 export const flag = (value: Json | undefined) => (typeof value === 'boolean' ? value : null);
 
 function wholeNumber(value: Json | undefined, max: number): number | null {
-  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= max
-    ? value
-    : null;
+  return isInteger(value) && value >= 0 && value <= max ? value : null;
 }
 
 /** Longer than any id at Stripe. */

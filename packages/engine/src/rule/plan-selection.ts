@@ -4,27 +4,33 @@ import type { CustomerState, SubscriptionState } from './customer-state.ts';
 import { planAfter } from './plan.ts';
 import type { Plan } from './plan-fields.ts';
 import type { Reported } from './reported.ts';
-import { rankOf } from './status.ts';
+import { effectOf, rankOf } from './status.ts';
+
+export const PLAN_SELECTIONS = ['newest', 'best'] as const;
 
 /**
  * Which of a customer's subscriptions decides the team's plan (docs/contract.md, section 6, ordering rule 5): the one with
  * the newest deciding event, or the best one that grants a plan.
  */
-export type PlanSelection = 'newest' | 'best';
+export type PlanSelection = (typeof PLAN_SELECTIONS)[number];
 
 /** What the event that decides the team's plan reports; `null` when no event has an effect. */
 export function selectedReport(
   { subscriptions }: CustomerState,
   planSelection: PlanSelection,
 ): Reported | null {
-  const compare = planSelection === 'newest' ? compareNewest : compareBest;
-  let selected: Reported | null = null;
-  for (const { deciding } of subscriptions.values()) {
-    if (deciding === null) continue;
-    const { reported } = deciding;
-    if (selected === null || compare(reported, selected) > 0) selected = reported;
-  }
-  return selected;
+  const decided = [...subscriptions.values()].flatMap(({ deciding }) => deciding?.reported ?? []);
+  return decided.sort(planSelection === 'newest' ? compareNewest : compareBest).at(-1) ?? null;
+}
+
+/** The same under each of the settings, which can change. */
+export function selectedReports(state: CustomerState): readonly (Reported | null)[] {
+  return PLAN_SELECTIONS.map((planSelection) => selectedReport(state, planSelection));
+}
+
+/** Whether the event that decides for this subscription grants a plan. */
+export function grantsPlan({ deciding }: SubscriptionState): boolean {
+  return deciding !== null && effectOf(deciding.reported.status) === 'grants';
 }
 
 /**
@@ -51,8 +57,7 @@ export function teamPlan(
 }
 
 function withName(plan: Plan, names: ProductNames): Plan {
-  const planName = plan.planName ?? names.get(plan.providerProductId) ?? null;
-  return planName === plan.planName ? plan : { ...plan, planName };
+  return { ...plan, planName: plan.planName ?? names.get(plan.providerProductId) ?? null };
 }
 
 /**
@@ -75,12 +80,4 @@ export function compareBest(a: Reported, b: Reported): number {
 /** Never returns 0: no two subscriptions of a customer have the same id. */
 export function compareIds(a: string | null, b: string | null): number {
   return (a ?? '') < (b ?? '') ? -1 : 1;
-}
-
-/** Whether this subscription decides under one of the settings, which can change. */
-export function isSelected(state: CustomerState, { deciding }: SubscriptionState): boolean {
-  if (deciding === null) return false;
-  return (['newest', 'best'] as const).some(
-    (planSelection) => selectedReport(state, planSelection) === deciding.reported,
-  );
 }

@@ -3,8 +3,7 @@
 import type { CustomerState } from './customer-state.ts';
 import { hasPlan, isPlanOf, NO_PLAN, planAfter } from './plan.ts';
 import { contractPart, type PlanInRow } from './plan-fields.ts';
-import { selectedReport } from './plan-selection.ts';
-import { rankOf } from './status.ts';
+import { grantsPlan, selectedReports } from './plan-selection.ts';
 
 /**
  * Who wrote a row's plan last.
@@ -21,8 +20,7 @@ export type PlanWriter = 'instep' | 'app' | 'unknown subscription' | 'by hand';
 export function planWriterOf(plan: PlanInRow, state: CustomerState): PlanWriter {
   const isFromInstep =
     isPlanOf(plan, NO_PLAN) ||
-    (['newest', 'best'] as const).some((planSelection) => {
-      const selected = selectedReport(state, planSelection);
+    selectedReports(state).some((selected) => {
       const planName = plan.planName ?? null;
       // The others can be in columns that the application has added since.
       const selectedPlan = selected && planAfter({ ...selected.plan, planName });
@@ -32,6 +30,5 @@ export function planWriterOf(plan: PlanInRow, state: CustomerState): PlanWriter 
   const { providerSubscriptionId: id } = plan;
   if (id === undefined && state.subscriptions.size > 0) return 'by hand';
   if (id) return state.subscriptions.has(id) ? 'by hand' : 'unknown subscription';
-  const best = selectedReport(state, 'best');
-  return hasPlan(plan) && rankOf(best?.status ?? '') === 0 ? 'app' : 'by hand';
+  return hasPlan(plan) && ![...state.subscriptions.values()].some(grantsPlan) ? 'app' : 'by hand';
 }

@@ -2,7 +2,7 @@
 
 import type { SubscriptionEvent } from './event.ts';
 import { asObject, type JsonObject } from './json.ts';
-import { PLAN_FIELDS, type Plan, planWith, seconds } from './plan-fields.ts';
+import { type Plan, planWith, seconds } from './plan-fields.ts';
 
 /** What an event reports about its subscription. */
 export type Reported = {
@@ -50,12 +50,4 @@ function trialEndAction(subscription: JsonObject): TrialEndAction | null {
 
 export function isTrialEndAction(action: unknown): action is TrialEndAction {
   return action === 'cancel' || action === 'pause';
-}
-
-/** Whether two events report the same for a plan, even if one of them was read from the database. */
-export function isSameReport(a: Reported | null, b: Reported | null): boolean {
-  return (
-    a?.createdSeconds === b?.createdSeconds &&
-    PLAN_FIELDS.every(({ name }) => a?.plan[name] === b?.plan[name])
-  );
 }

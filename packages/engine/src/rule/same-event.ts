@@ -21,14 +21,14 @@ export function isSameEvent(one: SubscriptionEvent, other: SubscriptionEvent): b
 function contentOf({ object, previousAttributes }: SubscriptionEvent): string | null {
   try {
     return JSON.stringify([object, previousAttributes], inOrder);
-  } catch (error) {
-    if (error instanceof RangeError) return null;
-    throw error;
+  } catch {
+    return null;
   }
 }
 
 /** For `JSON.stringify`. */
 function inOrder(_name: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
+  const members = new Map(Object.entries(value));
+  return Object.fromEntries([...members.keys()].sort().map((name) => [name, members.get(name)]));
 }

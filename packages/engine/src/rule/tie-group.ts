@@ -12,8 +12,8 @@ import {
 } from './event-order.ts';
 import { member } from './json.ts';
 import { isSamePlan, planAfter } from './plan.ts';
+import { bestOf } from './plan-selection.ts';
 import { reportedBy } from './reported.ts';
-import { effectOf } from './status.ts';
 
 type Events = readonly SubscriptionEvent[];
 
@@ -32,7 +32,7 @@ export function lastEventWithEffect(group: Events): DecidingEvent | null {
   const lastArrival = group.findLast(hasEffect);
   if (lastArrival === undefined) return null;
   // Only its arrival shows the place of an event without `created`.
-  if (group.length === 1 || !isDated(lastArrival)) return known(lastArrival);
+  if (!isDated(lastArrival)) return known(lastArrival);
   const events = group.filter(isDated);
   const withEffect = events.filter(hasEffect);
   const isOnePlan = withEffect.every((event) => isSamePlanAfter(event, lastArrival));
@@ -56,46 +56,37 @@ function ambiguous(event: SubscriptionEvent): DecidingEvent {
 }
 
 /**
- * Returns the last event of a tie group: the deciding event of the subscription, or one without an effect after it. If
- * several are possible, the choice does not depend on their arrival.
+ * The last event of a tie group of dated events: the deciding event of the subscription, or one without an effect after
+ * it. If several are possible, the choice does not depend on their arrival.
  */
-export function lastEventOf(group: Events, deciding: DecidingEvent | null): SubscriptionEvent {
-  const lastArrival = group.at(-1);
-  if (lastArrival === undefined) throw new RangeError('a tie group has an event');
-  // Only its arrival shows the place of an event without `created`.
-  if (group.length === 1 || !isDated(lastArrival)) return lastArrival;
-  const events = group.filter(isDated);
+export function lastEventOf(events: Events, deciding: DecidingEvent | null): SubscriptionEvent {
   const snapshot = completeSnapshotIn(events);
   if (snapshot !== undefined) return snapshot;
-  const orders = possibleOrders(withoutSnapshots(events));
   // If the deciding event is of another second, no event of this one has an effect.
   const decidingHere = events.find((event) => reportedBy(event) === deciding?.reported) ?? null;
-  const lastOf = (orders: readonly EventOrder[]) => orders.map(({ last }) => last);
-  // The first of these that is not empty has the last event.
-  const candidates = [
-    lastOf(orders.filter(({ lastWithEffect }) => isSamePlanAfter(lastWithEffect, decidingHere))),
-    // No order is possible in which that event decides: another one decided, such as a snapshot or the last arrival.
-    decidingHere === null ? [] : events.filter((event) => isSamePlanAfter(event, decidingHere)),
-    // It is not in the log any more.
-    lastOf(orders),
-    events,
-  ].find(({ length }) => length > 0);
-  return candidates?.toSorted(byKey)[0] ?? lastArrival;
+  const lastEvents = possibleOrders(withoutSnapshots(events))
+    .filter(({ lastWithEffect }) => isSamePlanAfter(lastWithEffect, decidingHere))
+    .map(({ last }) => last);
+  if (lastEvents.length > 0) return firstInText(lastEvents);
+  // It decides although no order shows it: a snapshot does, or it is the last arrival.
+  return firstInText(events.filter((event) => isSamePlanAfter(event, decidingHere)));
 }
 
-function byKey(a: SubscriptionEvent, b: SubscriptionEvent): number {
-  return a.key < b.key ? -1 : 1;
+/** One of these events, the same in whatever order they arrived. */
+function firstInText(events: Events): SubscriptionEvent {
+  const textOf = (event: SubscriptionEvent) => JSON.stringify(reportedBy(event));
+  return events.reduce((first, other) => (textOf(other) < textOf(first) ? other : first));
 }
 
 /** Whether the last status is known, where all events with an effect lead to the same plan. */
 function isLastStatusKnown(events: Events): boolean {
   if (hasOneStatus(events) || completeSnapshotIn(events) !== undefined) return true;
   const lastEvents = possibleOrders(withoutSnapshots(events)).map(({ last }) => last);
-  return lastEvents.length > 0 && hasOneStatus(lastEvents);
+  return hasOneStatus(lastEvents);
 }
 
 export function hasOneStatus(events: Events): boolean {
-  return new Set(events.map(({ subscription }) => subscription.status)).size <= 1;
+  return new Set(events.map(({ subscription }) => subscription.status)).size === 1;
 }
 
 /** A snapshot that had seen all other events. One that arrived after it was requested may be missing from it. */
@@ -146,12 +137,8 @@ function lastIfSamePlan(orders: readonly EventOrder[]): SubscriptionEvent | null
  * a plan, if there is one, so that nobody who has paid loses it.
  */
 function preferred(withEffect: Events): SubscriptionEvent {
-  const granting = withEffect.filter(
-    ({ subscription }) => effectOf(subscription.status) === 'grants',
-  );
-  const candidates = granting.length > 0 ? granting : withEffect;
-  const rank = (event: SubscriptionEvent) => JSON.stringify(reportedBy(event).plan);
-  return candidates.reduce((first, other) => (rank(other) < rank(first) ? other : first));
+  const granting = bestOf(withEffect, ({ subscription }) => subscription.status);
+  return firstInText(granting.length > 0 ? granting : withEffect);
 }
 
 /** Whether two events mean the same for the team. */
