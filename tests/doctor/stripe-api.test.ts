@@ -2,7 +2,6 @@ import type { ApiObject } from 'instep/testing';
 import { describe, expect, test } from 'vitest';
 import { createMigratedDatabase } from '../support/postgres/test-database.ts';
 import {
-  APP_URL,
   ENDPOINT,
   endpointWith,
   issuesOf,
@@ -89,21 +88,6 @@ describe('webhook endpoints', () => {
       { enabled_events: [...ENDPOINT.enabled_events, 'invoice.paid'] },
       /^warning .* receives events of other types,/,
     ],
-    [
-      'whose address redirects',
-      { url: `${APP_URL}/slash/api/stripe/webhook` },
-      /^failure .*webhook redirects to .*\/slash\/api\/stripe\/webhook\/ \(308\): /,
-    ],
-    [
-      'whose address has nothing',
-      { url: `${APP_URL}/nothing/api/stripe/webhook` },
-      /^failure .* does not lead to Instep: it answers 404 /,
-    ],
-    [
-      'whose address does not answer',
-      { url: 'http://127.0.0.1:1/api/stripe/webhook' },
-      /^warning .* did not answer this machine: /,
-    ],
     ['with all types', { enabled_events: ['*'] }, /^warning .* receives events of other types,/],
   ])('one %s', async (_, otherwise, issue) => {
     const account = await openAccount();
@@ -113,11 +97,11 @@ describe('webhook endpoints', () => {
     expect(issues.at(-1)).toMatch(/^\w+ webhook endpoint: /);
   });
 
-  test.each(['/api/stripe/webhook/', '/slash/api/stripe/webhook/', '/app/api/stripe/webhook'])(
-    'one at %s is right where Instep answers there',
+  test.each(['/api/stripe/webhook/', '/app/api/stripe/webhook'])(
+    'one at %s is right',
     async (path) => {
       const account = await openAccount();
-      account.webhookEndpoints.set(endpointWith({ url: `${APP_URL}${path}` }));
+      account.webhookEndpoints.set(endpointWith({ url: `https://your.app${path}` }));
       expect((await examineStripe(account)).issues).toEqual([]);
     },
   );

@@ -11,8 +11,9 @@ import {
   recognizeTables,
 } from 'instep-engine/postgres';
 import { describeDatabase, readPart } from '../config/config.ts';
+import { hasDatabase } from '../database/connect.ts';
 import { MIGRATIONS } from '../database/schema.ts';
-import { ownGrants, quoteRole } from '../doctor/schema.ts';
+import { ownPrivileges, quoteRole } from '../doctor/schema.ts';
 import { createCommand } from './arguments.ts';
 import {
   type Columns,
@@ -24,7 +25,7 @@ import {
   tableHead,
   tableLine,
 } from './output.ts';
-import { hasDatabase, migrate, withDatabase } from './with-database.ts';
+import { migrate, withDatabase } from './with-database.ts';
 
 export function tablesCommand(): Command {
   return createCommand(
@@ -48,7 +49,7 @@ export async function tables({ role }: { role?: string }): Promise<void> {
       recognition,
       roleName,
       hidden: await findHiddenRows(query, recognition, role ?? null),
-      own: await ownGrants(query),
+      own: (await ownPrivileges(query)).map(({ privilege }) => privilege),
     };
   });
   if (own.length === 0) {
@@ -116,7 +117,7 @@ const databaseName = () => describeDatabase(readPart('database', process.env));
 /** The SQL can be run by another role, as a whole. Views follow from the app's tables, and are made by the server. */
 async function printPending(createTables = false): Promise<void> {
   // An embedded database is only made by what uses it.
-  const pending = (await hasDatabase())
+  const pending = (await hasDatabase(readPart('database', process.env)))
     ? await withDatabase(({ query }) => readPending(query, MIGRATIONS), { migratesEmbedded: false })
     : MIGRATIONS;
   if (pending.length === 0) return printMessage('nothing to run; the schema is up to date');

@@ -1,10 +1,13 @@
 // Connects commands to the configured database. Those that act or search use `with-context.ts`.
 
-import { existsSync } from 'node:fs';
 import type { Database, DatabaseServer, PrepareOptions } from 'instep-engine/postgres';
 import { ConfigInvalid, readPart } from '../config/config.ts';
-import { connectToServer, openDatabase, prepareDatabase } from '../database/connect.ts';
-import { importEmbeddedPostgres } from '../database/embedded-postgres.ts';
+import {
+  connectToServer,
+  hasDatabase,
+  openDatabase,
+  prepareDatabase,
+} from '../database/connect.ts';
 import { printMessage } from './output.ts';
 
 const MESSAGES = {
@@ -38,18 +41,11 @@ export async function migrate(options: Partial<PrepareOptions> = {}): Promise<st
   }
 }
 
-/** Whether there is a database: an embedded one is in the folder once a server or a command has created it. */
-export async function hasDatabase(): Promise<boolean> {
-  const { address, dataFolder } = readPart('database', process.env);
-  if (address !== null) return true;
-  return existsSync(dataFolder) && (await importEmbeddedPostgres()).hasDataDirectory(dataFolder);
-}
-
 /** @throws ConfigInvalid if there is no database: a command that only reads creates none */
 export async function requireDatabase(): Promise<void> {
-  if (await hasDatabase()) return;
-  const { dataFolder } = readPart('database', process.env);
-  const problem = `is missing, and there is no database in ${dataFolder}`;
+  const config = readPart('database', process.env);
+  if (await hasDatabase(config)) return;
+  const problem = `is missing, and there is no database in ${config.dataFolder}`;
   const remedy = "set it to the URL of your app's PostgreSQL";
   throw new ConfigInvalid([{ variable: 'DATABASE_URL', problem, remedy }]);
 }

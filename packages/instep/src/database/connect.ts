@@ -1,6 +1,7 @@
 // Finds the database server that the configuration names, and brings its schema up to date. The server, the handlers
 // and the commands begin here.
 
+import { existsSync } from 'node:fs';
 import {
   type DatabaseAddress,
   type DatabasePool,
@@ -13,7 +14,7 @@ import {
   type WantedTables,
 } from 'instep-engine/postgres';
 import type { DatabaseConfig } from '../config/config.ts';
-import { openEmbeddedPostgres } from './embedded-postgres.ts';
+import { importEmbeddedPostgres, openEmbeddedPostgres } from './embedded-postgres.ts';
 import { FEATURE_SCHEMAS } from './schema.ts';
 
 type ConnectOptions = {
@@ -45,6 +46,8 @@ type OpenOptions = Pick<ConnectOptions, 'notice'> &
     readonly migratesEmbedded?: boolean;
   };
 
+export type OpenedDatabase = Awaited<ReturnType<typeof openDatabase>>;
+
 /** Opens a database with a few connections; `close` also releases its server. */
 export async function openDatabase(
   config: DatabaseConfig,
@@ -63,6 +66,12 @@ export async function openDatabase(
     throw error;
   }
   return { server, database, close };
+}
+
+/** Whether there is a database: an embedded one is in the folder once a server or a command has created it. */
+export async function hasDatabase({ address, dataFolder }: DatabaseConfig): Promise<boolean> {
+  if (address !== null) return true;
+  return existsSync(dataFolder) && (await importEmbeddedPostgres()).hasDataDirectory(dataFolder);
 }
 
 /** Deletes everything in an embedded database. Returns false if another process uses it. */

@@ -20,8 +20,7 @@ import {
   weakSecrets,
 } from '../config/config.ts';
 import { problemText } from '../config/environment.ts';
-import { openDatabase } from '../database/connect.ts';
-import { importEmbeddedPostgres } from '../database/embedded-postgres.ts';
+import { hasDatabase, type OpenedDatabase, openDatabase } from '../database/connect.ts';
 import { OTHER_FEATURES } from '../operate/other-features.ts';
 import { type Check, failure, ok, warning } from './check.ts';
 import { checkDatabaseServer } from './database-server.ts';
@@ -114,51 +113,33 @@ type DatabaseOptions = Pick<ExamineOptions, 'notice' | 'now'> & {
 
 const STATEMENT_TIMEOUT_MS = 5_000;
 
-/** Checks the configured database, and changes nothing in it. */
+/** Checks the configured database, and changes nothing in it: an embedded one is not created. */
 async function* checkDatabase(
-  database: DatabaseConfig,
+  config: DatabaseConfig,
   options: DatabaseOptions,
 ): AsyncGenerator<Check> {
-  const isEmbedded = database.address === null;
+  const { address, dataFolder, tables } = config;
+  let opened: OpenedDatabase | undefined;
   try {
-    yield* isEmbedded ? checkEmbedded(database, options) : checkServer(database, options);
+    if (!(await hasDatabase(config))) {
+      const result = `the embedded database in ${dataFolder} does not exist yet`;
+      yield warning('database', result, 'start the server, which creates it, or set DATABASE_URL');
+      return;
+    }
+    opened = await openDatabase(config, {
+      ...{ notice: options.notice, migratesEmbedded: false },
+      statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+      // The statement on this connection fails with the same error.
+      onConnectionError: () => undefined,
+    });
+    yield* await checkDatabaseServer(opened.database.query, address);
+    yield* checkContents(opened.database, tables, options);
   } catch (error) {
     if (!(error instanceof InstepError)) throw error;
     const readLog = 'read postgres.log in the data directory (INSTEP_DATA)';
-    yield failure('database', error.message, isEmbedded ? readLog : CHECK_CONNECTION);
-  }
-}
-
-/** Opening the embedded database creates it, so one that does not exist is not opened. */
-async function* checkEmbedded(
-  database: DatabaseConfig,
-  options: DatabaseOptions,
-): AsyncGenerator<Check> {
-  const { dataFolder } = database;
-  const { hasDataDirectory } = await importEmbeddedPostgres();
-  if (await hasDataDirectory(dataFolder)) {
-    yield* checkServer(database, options);
-    return;
-  }
-  const result = `the embedded database in ${dataFolder} does not exist yet`;
-  yield warning('database', result, 'start the server, which creates it, or set DATABASE_URL');
-}
-
-async function* checkServer(
-  database: DatabaseConfig,
-  options: DatabaseOptions,
-): AsyncGenerator<Check> {
-  const { notice } = options;
-  const opened = await openDatabase(database, {
-    ...{ notice, migratesEmbedded: false, statementTimeoutMs: STATEMENT_TIMEOUT_MS },
-    // The statement on this connection fails with the same error.
-    onConnectionError: () => undefined,
-  });
-  try {
-    yield* await checkDatabaseServer(opened.database.query, database.address);
-    yield* checkContents(opened.database, database.tables, options);
+    yield failure('database', error.message, address === null ? readLog : CHECK_CONNECTION);
   } finally {
-    await opened.close();
+    await opened?.close();
   }
 }
 
@@ -222,6 +203,8 @@ function checkOf({ severity, code, text, advice }: Issue): Check {
 function checkLastEvent(deliveredMs: number | null, nowMs: number): Check {
   const name = 'last event';
   if (deliveredMs !== null) return ok(name, `${durationText(nowMs - deliveredMs)} ago`);
-  const advice = 'change a subscription in the same mode, so that Stripe sends one';
+  const advice =
+    'change a subscription in the same mode; if Stripe then shows a failed delivery, the address is ' +
+    'another one (basePath, trailingSlash), or a redirect, a login or a proxy is in front of it';
   return warning(name, 'none was ever delivered', advice);
 }

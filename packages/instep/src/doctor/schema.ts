@@ -22,10 +22,11 @@ export async function checkPrivileges(
   { users, teams }: Recognition,
   use: TableUse,
 ): Promise<Check[]> {
-  const { role, privileges } = await readLackingPrivileges(query);
+  const role = await quoteRole(query, null);
+  const own = await ownPrivileges(query);
   const tables = [users, teams].filter((table) => table !== null);
   const lacking = [
-    ...privileges,
+    ...own.flatMap(({ privilege, isHeld }) => (isHeld ? [] : privilege)),
     ...tables.flatMap((table) => neededPrivileges(table, use, 'lacking')),
   ];
   if (lacking.length === 0) return [ok('privileges', 'complete')];
@@ -116,47 +117,36 @@ export async function quoteRole(query: Query, role: string | null): Promise<stri
   return row.role;
 }
 
-type LackingPrivileges = {
-  /** The role that lacks them, in the syntax of `grant`. */
-  role: string;
-  /** In the syntax of `grant`: `select on instep.events`. */
-  privileges: readonly string[];
-};
-
-/** Those of `ownGrants` that the role lacks, or what it lacks to create the schema. */
-async function readLackingPrivileges(query: Query): Promise<LackingPrivileges> {
-  return await onlyRow<LackingPrivileges>(query, {
-    name: 'read_lacking_privileges',
+/** What the role needs of Instep's own tables, in the syntax of `grant`, and whether it has it; none before they are there. */
+export async function ownPrivileges(
+  query: Query,
+): Promise<{ readonly privilege: string; readonly isHeld: boolean }[]> {
+  return await query({
+    name: 'own_privileges',
     text: `
-      with instep as materialized (
+      with own as (
         select pg_class.oid, relname, relkind
           from pg_class
-          join pg_namespace on pg_namespace.oid = relnamespace
-         where nspname = 'instep'
-           and relkind in ('r', 'S', 'v')
-      ), needed (privilege, is_held) as (
-        select 'create on database ' || quote_ident(current_database()),
-               has_database_privilege(current_database(), 'create')
-         where to_regnamespace('instep') is null
-         union all
-        select 'usage on schema instep', has_schema_privilege(oid, 'usage')
-          from pg_namespace
-         where nspname = 'instep'
-         union all
-        select format('%s on instep.%I', privilege, relname), has_table_privilege(oid, privilege)
-          from instep
-         cross join unnest(array['select', 'insert', 'update', 'delete', 'truncate']) as privilege
-         where relkind = 'r' and relname <> 'migrations'
-            or relkind <> 'S' and privilege = 'select'
-         union all
-        select format('usage on sequence instep.%I', relname),
-               -- The planner can evaluate this before the condition.
-               case relkind when 'S' then has_sequence_privilege(oid, 'usage') end
-          from instep
-         where relkind = 'S'
+         where relnamespace = to_regnamespace('instep')
       )
-      select quote_ident(current_user) as role,
-             array(select privilege from needed where not is_held) as privileges`,
+      select 'usage on schema instep' as privilege, has_schema_privilege(oid, 'usage') as "isHeld"
+        from pg_namespace
+       where nspname = 'instep'
+       union all
+      select 'select, insert, update, delete, truncate on all tables in schema instep',
+             bool_and(has_table_privilege(oid, privilege))
+        from own
+       cross join unnest(array['select', 'insert', 'update', 'delete', 'truncate']) as privilege
+       where relkind = 'r' and relname <> 'migrations'
+          or relkind in ('r', 'v') and privilege = 'select'
+      having count(*) > 0
+       union all
+      select 'usage on all sequences in schema instep',
+             -- The planner can evaluate this before the condition.
+             bool_and(case relkind when 'S' then has_sequence_privilege(oid, 'usage') end)
+        from own
+       where relkind = 'S'
+      having count(*) > 0`,
   });
 }
 
@@ -167,15 +157,4 @@ export async function checkAccess(query: Query, tables: Recognition): Promise<Ch
     return [failure('access', result, 'as the owner of the schema instep: `instep migrate`')];
   }
   return [ok('access', policyText(await readPolicy(query)))];
-}
-
-/** What a role needs of Instep's own tables, in the syntax of `grant`; none before they are there. */
-export async function ownGrants(query: Query): Promise<readonly string[]> {
-  const schema = await query("select from pg_namespace where nspname = 'instep'");
-  if (schema.length === 0) return [];
-  return [
-    'usage on schema instep',
-    'select, insert, update, delete, truncate on all tables in schema instep',
-    'usage on all sequences in schema instep',
-  ];
 }

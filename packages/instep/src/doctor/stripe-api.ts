@@ -146,5 +146,5 @@ export async function checkStripeApi({ api, expected }: CheckOptions): Promise<C
       : [],
   );
   const isKnown = granted.includes('webhook endpoints') || listed.length > 0;
-  return isKnown ? [...checks, ...(await checkEndpoints(listed, expected))] : checks;
+  return isKnown ? [...checks, ...checkEndpoints(listed, expected)] : checks;
 }
