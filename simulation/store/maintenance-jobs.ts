@@ -1,9 +1,7 @@
 import type { PlanSelection } from 'instep-engine/rule';
 import type { Ingest, Settle } from 'instep-engine/src/log/pipeline.ts';
 import type { Database, Query } from 'instep-engine/src/postgres/database.ts';
-import { askForOrder } from 'instep-engine/src/repair/ambiguous-order.ts';
-import { askForName, createAskJob } from 'instep-engine/src/repair/ask-stripe.ts';
-import { FailedJobs } from 'instep-engine/src/repair/failed-jobs.ts';
+import { createAskJobs } from 'instep-engine/src/repair/ask-jobs.ts';
 import { pruneEvents } from 'instep-engine/src/repair/prune.ts';
 import {
   createSettleJobs,
@@ -31,20 +29,14 @@ const PRUNE_INTERVAL_MS = 50;
 
 /** The real jobs, with the simulated API instead of Stripe's. */
 export function maintenanceJobs(options: MaintenanceOptions): readonly Job[] {
-  const { database, query, ingest, settle, planSelection, api, logger, now, nonce } = options;
-  const { retrieveSubscription, retrieveProductName } = api;
-  const ordering = { query, ingest, retrieveSubscription, now, nonce };
-  const due = { holder: nonce(), dueAfterMs: 0 };
-  const askJob = createAskJob({
-    ...{ query, logger, ...due, firstPauseMs: 0 },
-    failedJobs: new FailedJobs(query, logger),
-    asks: {
-      'ambiguous-order': (id, signal) => askForOrder(id, ordering, signal),
-      'product-names': askForName(query, retrieveProductName),
-    },
-  });
-  const settling = { database, settle, logger, planSelection, keepsPaused: false };
-  const jobs = [...createSettleJobs({ ...settling, ...due, againAfterMs: 0 }), askJob];
+  const { query, ingest, settle, planSelection, api, logger, now, nonce } = options;
+  const due = { query, logger, holder: nonce(), dueAfterMs: 0, firstRestMs: 0 };
+  const asks = createAskJobs({ ...due, ingest, api, now, nonce, compareNew: null });
+  const jobs = [
+    ...createSettleJobs({ ...due, settle, planSelection, keepsPaused: false }),
+    // Ends are not reached: every world has its own clock.
+    ...asks.filter(({ name }) => name !== 'unconfirmed-ends'),
+  ];
   return jobs.map((job) => ({ ...job, intervalMs: INTERVAL_MS }));
 }
 

@@ -123,6 +123,7 @@ test('a customer for whom Stripe fails keeps no other waiting, and is asked for 
   const trialing = { plan: { subscriptionStatus: 'trialing' } };
   const answer500 = { status: 500, retryAfterSeconds: 0 };
   account.fault = (path) => (path.includes('cus_1_failing') ? answer500 : undefined);
+  await expect(run()).rejects.toMatchObject({ code: 'STRIPE_API_FAILED' });
   await run();
   expect(await account.planOf(other)).toMatchObject(trialing);
   expect(await account.planOf(failing)).not.toMatchObject(trialing);

@@ -22,7 +22,7 @@ async function namelessTeams(count: number) {
     await ingest([receivedEvent({ customerId: team.customerId, productId: 'prod_late' })]);
     teams.push(team);
   }
-  const { planNames } = openSettleJobs(store.database, { againAfterMs: 0 });
+  const { planNames } = openSettleJobs(store.database, { firstRestMs: 0 });
   return { teams, job: () => planNames(signal) };
 }
 

@@ -95,7 +95,7 @@ test.each([
     if (tries > 1) stopping.abort();
     return answer();
   };
-  const { parkedEvents } = openSettleJobs(store.database, { settle, againAfterMs: 0 });
+  const { parkedEvents } = openSettleJobs(store.database, { settle, firstRestMs: 0 });
   await parkedEvents(stopping.signal);
   expect(tries).toBe(1);
 });

@@ -18,7 +18,7 @@ const ran = (job: string, result: string) =>
 
 test('the runs of each job are counted', async () => {
   await vi.waitFor(async () => {
-    for (const job of ['parked-events', 'ask-stripe', 'catch-up', 'retention']) {
+    for (const job of ['parked-events', 'ambiguous-order', 'catch-up', 'retention']) {
       expect(await ran(job, 'done')).toBeGreaterThan(0);
       expect(await ran(job, 'failed')).toBe(0);
     }
@@ -35,7 +35,7 @@ test('API calls are counted by path and result', async () => {
   await service.post(eventBody({ customerId, productId: 'prod_new' }));
   expect(await called(PRODUCT, '503')).toBeGreaterThan(0);
   await vi.waitFor(
-    async () => expect(await ran('ask-stripe', 'failed')).toBeGreaterThan(0),
+    async () => expect(await ran('product-names', 'failed')).toBeGreaterThan(0),
     20_000,
   );
   expect(await ran('parked-events', 'failed')).toBe(0);

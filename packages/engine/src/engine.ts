@@ -140,10 +140,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
     const ofFeatures = features.map(async ({ jobs }) => (await jobs?.(services, mode)) ?? []);
     if (mode === 'off') return (await Promise.all(ofFeatures)).flat();
     const { createJobs } = await import('./repair/jobs.ts');
-    return [
-      ...createJobs({ ...services, failedJobs }, settings),
-      ...(await Promise.all(ofFeatures)).flat(),
-    ];
+    return [...createJobs(services, settings), ...(await Promise.all(ofFeatures)).flat()];
   }
   const maintenance = openMaintenance(mode === 'on-demand', loadJobs, {
     ...{ logger, instrumentation, failedJobs },

@@ -16,7 +16,7 @@ import {
 import { createRandom } from '../../../simulation/random.ts';
 import type { Database, Query } from '../../support/internals/database.ts';
 import { type Ingest, IngestPipeline } from '../../support/internals/ingest.ts';
-import { createJobs, FailedJobs } from '../../support/internals/repair.ts';
+import { createJobs } from '../../support/internals/repair.ts';
 import { addTeam } from '../../support/internals/rows.ts';
 import { createStripeApi } from '../../support/internals/stripe.ts';
 import { API_KEY } from '../../support/secrets/test-secrets.ts';
@@ -75,7 +75,6 @@ export async function setUp(database: Database): Promise<FakeStripeApi> {
     {
       ...{ database, ingest, settle, api, nameOf, planSelection, logger, now },
       nonce: () => String(random.next()),
-      failedJobs: new FailedJobs(query, logger),
     },
     {
       catchUpIntervalMs: 3_600_000,

@@ -1,4 +1,3 @@
-import { ASK_STRIPE_JOB } from 'instep-engine/src/repair/ask-stripe.ts';
 import type { Query } from '../internals/database.ts';
 import type { StripeApi } from '../internals/stripe.ts';
 import { createJobsWithoutStripe, REFUSING_API } from './jobs-without-stripe.ts';
@@ -7,7 +6,7 @@ type Services = Parameters<typeof createJobsWithoutStripe>[0];
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
-/** The job that asks Stripe, of one of several instances. It looks for new customers each time that it runs. */
+/** The jobs that ask Stripe, one after the other, of one of several instances. One that fails stops no other. */
 export function openAskingJob({
   api = {},
   ...services
@@ -22,12 +21,23 @@ export function openAskingJob({
     { reconcileIntervalMs: DAY_MS },
   );
   return async (signal = new AbortController().signal): Promise<void> => {
-    await query('update instep.leased_jobs set started_at = null where name = $1', [
-      ASK_STRIPE_JOB,
-    ]);
-    await jobs.find(({ name }) => name === ASK_STRIPE_JOB)?.run(signal);
+    await query('update instep.leased_jobs set started_at = null where name = any ($1)', [ASKING]);
+    const failures: unknown[] = [];
+    for (const { name, run } of jobs) {
+      if (ASKING.includes(name)) await run(signal).catch((error: unknown) => failures.push(error));
+    }
+    if (failures.length > 0) throw failures[0];
   };
 }
+
+/** The jobs that ask Stripe. */
+const ASKING = [
+  'ambiguous-order',
+  'unconfirmed-ends',
+  'product-names',
+  'new-customers',
+  'first-subscriptions',
+];
 
 /** For the jobs of all tests of a file. */
 let passedMs = 0;

@@ -1,5 +1,5 @@
 import { createLogger } from 'instep';
-import { createJobs, FailedJobs } from '../internals/repair.ts';
+import { createJobs } from '../internals/repair.ts';
 import type { StripeApi } from '../internals/stripe.ts';
 import { openWholePipeline } from './pipelines.ts';
 
@@ -32,7 +32,6 @@ export function createJobsWithoutStripe(
       logger: createLogger('silent'),
       now: Date.now,
       nonce: () => 'holder',
-      failedJobs: new FailedJobs(services.database.query, createLogger('silent')),
       ...services,
     },
     {

@@ -6,13 +6,13 @@ import { openWholePipeline } from './pipelines.ts';
 
 type JobOptions = {
   readonly settle?: Settle;
-  readonly againAfterMs?: number;
+  readonly firstRestMs?: number;
 };
 
 /** The jobs that settle customers, as one instance runs them: whenever a test wants. */
 export function openSettleJobs(database: Database, options: JobOptions = {}) {
   const jobs = createSettleJobs({
-    database,
+    query: database.query,
     settle: openWholePipeline(database).settle,
     logger: createLogger('silent'),
     planSelection: 'newest',

@@ -94,14 +94,17 @@ create table instep.leased_jobs (
 
 insert into instep.leased_jobs (name)
 values ('access-rules'),
-       -- Finds customers for whom Stripe was never asked.
-       ('ask-stripe'),
+       ('ambiguous-order'),
        ('catch-up'),
        ('empty-teams'),
+       ('first-subscriptions'),
+       ('new-customers'),
        ('parked-events'),
        ('plan-names'),
+       ('product-names'),
        ('reconcile'),
-       ('retention');
+       ('retention'),
+       ('unconfirmed-ends');
 
 -- The customers of teams about whom Stripe was asked.
 create table instep.asked_customers (

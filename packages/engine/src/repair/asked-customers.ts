@@ -5,6 +5,7 @@ import type { Query } from '../postgres/database.ts';
 import { type DuePage, type Examined, findCustomers } from '../postgres/examine.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { isAfter } from '../postgres/tables/id-from-text.ts';
+import { readDue } from './repair-job.ts';
 
 const STORE_ANSWERED = ({ teams }: ApplicationTables) => `
       insert into instep.asked_customers as asked (customer_id, first_asked_at, asked_at, again_at)
@@ -116,6 +117,23 @@ const NEW_CUSTOMERS = ({ teams }: ApplicationTables) => `
                )
          order by customer_id
          limit $3`;
+
+/** Those of whom an app has requested an answer, or of whom Stripe had no subscription a while ago; the former first. */
+export const readCustomersToAsk = (query: Query, { exceptIds, limit }: DuePage) =>
+  readDue(query, {
+    name: 'read_customers_to_ask',
+    text: ({ teams }) => `
+      select customer_id as id
+        from instep.asked_customers
+       where again_at < now()
+         and customer_id <> all ($1::text[])
+         and exists (
+               select from ${teams.rows} as teams where provider_customer_id = customer_id
+             )
+       order by asked_at is not null, customer_id
+       limit $2`,
+    values: [exceptIds, limit],
+  });
 
 /**
  * Those of the next customers of teams about whom Stripe was never asked, and of whom no subscription is known, or whose

@@ -1,7 +1,7 @@
 // `instep-engine/repair`: what finds and repairs what is out of sync.
 
 export { askForOrder } from './ambiguous-order.ts';
-export { ASK_STRIPE_JOB } from './ask-stripe.ts';
+export { NEW_CUSTOMERS_JOB } from './ask-jobs.ts';
 export { readIsCompared, requestSubscriptions } from './asked-customers.ts';
 export { type LeasedRun, readLeasedJob, withLease } from './lease.ts';
 export { createPruneJob, type PruneServices, readPrunedBefore } from './prune.ts';

@@ -1,10 +1,8 @@
 // The list of all jobs that find and repair what is out of sync. `instep.ts` loads it when the first of them runs.
 
 import type { StripeApi } from '../stripe/api.ts';
-import { askForOrder } from './ambiguous-order.ts';
-import { askForEnd, askForName, createAskJob } from './ask-stripe.ts';
+import { createAskJobs } from './ask-jobs.ts';
 import { createCatchUpJob } from './catch-up.ts';
-import type { FailedJobs } from './failed-jobs.ts';
 import { createPruneJob, pruneCustomers, pruneLog } from './prune.ts';
 import { compareCustomer, type ReconcileServices } from './reconcile/compare-customer.ts';
 import type { ReconciliationIssue } from './reconcile/drift.ts';
@@ -22,7 +20,6 @@ type Settings = {
 
 type Services = ReconcileServices & {
   readonly api: StripeApi;
-  readonly failedJobs: FailedJobs;
   /** A monotonic clock, in milliseconds. */
   readonly clockMs?: () => number;
 };
@@ -45,25 +42,17 @@ export function createJobs(
   const { query } = database;
   const holder = nonce();
   const api = limitRate(services.api);
-  const { retrieveSubscription, retrieveProductName, listEvents } = api;
-  const comparesTeams = reconcileIntervalMs !== null;
-  const ordering = { query, ingest, retrieveSubscription, now, nonce };
   const onIssue = ({ kind, ...issue }: ReconciliationIssue) => logger.info(issue, kind);
   const comparing = { ...services, api, isDryRun: false, onIssue };
+  const compareNew =
+    reconcileIntervalMs === null
+      ? null
+      : (id: string, signal: AbortSignal) =>
+          compareCustomer(id, { ...comparing, isNew: true }, signal);
+  const repairing = { query, logger, holder, clockMs: services.clockMs };
   const jobs: Job[] = [
-    ...createSettleJobs({ database, settle, logger, planSelection, keepsPaused, holder }),
-    createAskJob({
-      ...{ query, logger, holder, failedJobs: services.failedJobs, clockMs: services.clockMs },
-      asks: {
-        'ambiguous-order': (id, signal) => askForOrder(id, ordering, signal),
-        'unconfirmed-ends': askForEnd(ordering, retrieveSubscription),
-        'product-names': askForName(query, retrieveProductName),
-        ...(comparesTeams && {
-          'first-subscriptions': (id: string, signal: AbortSignal) =>
-            compareCustomer(id, { ...comparing, isNew: true }, signal),
-        }),
-      },
-    }),
+    ...createSettleJobs({ ...repairing, settle, planSelection, keepsPaused }),
+    ...createAskJobs({ ...repairing, ingest, api, now, nonce, compareNew }),
     ...createPruneJob(
       { query, now, holder },
       'retention',
@@ -82,7 +71,7 @@ export function createJobs(
   }
   if (catchUpIntervalMs !== null) {
     const catchUp = {
-      ...{ query, ingest, listEvents, logger, now, nonce },
+      ...{ query, ingest, listEvents: api.listEvents, logger, now, nonce },
       compareCustomer: (id: string, signal: AbortSignal) => compareCustomer(id, comparing, signal),
       isFirstComparisonOver: async () => reconcileIntervalMs === null || (await hasCompared(query)),
     };

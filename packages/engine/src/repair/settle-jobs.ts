@@ -2,10 +2,8 @@
 // created after the events, plans by other settings, and names that became known only after the plans.
 
 import type { Settle } from '../log/pipeline.ts';
-import type { Database, Query } from '../postgres/database.ts';
-import { canOthersSucceed } from '../postgres/errors.ts';
+import type { Query } from '../postgres/database.ts';
 import { type DuePage, type Examined, findCustomers } from '../postgres/examine.ts';
-import type { NamedStatement } from '../postgres/named-statement.ts';
 import { readStates } from '../postgres/statements/customers.ts';
 import { readEmptyTeams } from '../postgres/statements/teams.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
@@ -14,80 +12,29 @@ import { type AccessRules, ALL_ACCESS_RULES, accessRulesText } from '../rule/acc
 import type { CustomerState } from '../rule/customer-state.ts';
 import type { PlanInRow } from '../rule/plan-fields.ts';
 import { planWriterOf } from '../rule/plan-writer.ts';
-import type { Logger } from '../runtime/logging.ts';
-import { READS_ALL_TEAMS, sweep, withLease } from './lease.ts';
-import { Rests } from './rests.ts';
-import type { Job } from './worker.ts';
+import { createRepairJob, type RepairOptions, readDue } from './repair-job.ts';
 
-type SettleOptions = AccessRules & {
-  readonly database: Database;
-  readonly settle: Settle;
-  readonly logger: Logger;
-  /** The instance, for the leases. */
-  readonly holder: string;
-  /** How long after a search another one begins. */
-  readonly dueAfterMs?: number;
-  /** For how long a customer that could not be settled is left alone. */
-  readonly againAfterMs?: number;
-};
+type SettleOptions = AccessRules & RepairOptions & { readonly settle: Settle };
 
-/** Finds the next customers that are due. */
-type Find = (page: DuePage) => Promise<Examined<string, string | number>>;
+/** One whose plan is refused, or whose team is locked, is tried again soon. */
+const SETTLED_AT_ONCE = { limit: 200, longestRestMs: 10_000 };
 
-/** Returns whether that changed anything. */
-type Repair = (customerId: string) => Promise<boolean>;
-
-const BATCH = 200;
-
-export function createSettleJobs(options: SettleOptions): Job[] {
-  const { database, settle, logger, planSelection, keepsPaused, holder } = options;
-  const { dueAfterMs = READS_ALL_TEAMS.dueAfterMs, againAfterMs = 10_000 } = options;
-  const { query } = database;
-
-  /** One instance at a time searches. Its repairs need no lease, so that a slow one does not delay the next search. */
-  function settleJob(name: string, intervalMs: number, find: Find, repair: Repair = settle): Job {
-    const rests = new Rests({ firstPauseMs: againAfterMs, longestPauseMs: againAfterMs });
-
-    async function findDue(): Promise<readonly string[]> {
-      const page = { limit: BATCH, exceptIds: rests.current() };
-      const lease = { ...READS_ALL_TEAMS, name, holder, dueAfterMs };
-      const searching = withLease(query, lease, (run) =>
-        sweep(run, (afterId) => find({ afterId, ...page }), page),
-      );
-      return (await searching) ?? [];
-    }
-
-    /** One that fails delays no other. */
-    async function attempt(customerId: string): Promise<boolean> {
-      try {
-        if (await repair(customerId)) return true;
-      } catch (err) {
-        if (!canOthersSucceed(err)) throw err;
-        logger.warn({ customerId, err }, 'plan of a team not written');
-      }
-      rests.begin(customerId);
-      return false;
-    }
-
-    async function run(signal: AbortSignal): Promise<void> {
-      const customerIds: string[] = [];
-      for (const customerId of await findDue()) {
-        if (signal.aborted) break;
-        if (await attempt(customerId)) customerIds.push(customerId);
-      }
-      if (customerIds.length > 0) logger.info({ customerIds }, 'teams follow their customers');
-    }
-    return { name, intervalMs, run };
-  }
-
+export function createSettleJobs({
+  settle,
+  planSelection,
+  keepsPaused,
+  ...options
+}: SettleOptions) {
+  const { query } = options;
   const rules = { planSelection, keepsPaused };
+  const job = (name: string, find: (page: DuePage) => Promise<Examined<string>>, repair = settle) =>
+    createRepairJob({ ...SETTLED_AT_ONCE, name, find, repair: (id) => repair(id) }, options);
   return [
-    settleJob('parked-events', 1_000, (page) => readCustomersOfParkedEvents(query, page)),
-    settleJob('empty-teams', 1_000, (page) => readEmptyTeams(query, page)),
-    settleJob('access-rules', 5_000, (page) => readCustomersOfOtherRules(query, rules, page)),
-    settleJob(
+    job('parked-events', (page) => readCustomersOfParkedEvents(query, page)),
+    job('empty-teams', (page) => readEmptyTeams(query, page)),
+    job('access-rules', (page) => readCustomersOfOtherRules(query, rules, page)),
+    job(
       'plan-names',
-      5_000,
       (page) => readNamelessCustomers(query, page),
       (customerId) => nameTeams(query, customerId, settle),
     ),
@@ -126,10 +73,10 @@ async function readCustomersOfOtherRules(
   { limit, exceptIds }: DuePage,
 ): Promise<Examined<string, string>> {
   const others = ALL_ACCESS_RULES.filter((text) => text !== accessRulesText(rules));
-  return await readCustomerIds(query, {
+  return await readDue(query, {
     name: 'read_customers_of_other_rules',
     text: `
-      select customer_id as "customerId"
+      select customer_id as id
         from instep.customers
        where access_rules = any ($1::text[])
          and customer_id <> all ($2::text[])
@@ -143,10 +90,10 @@ async function readNamelessCustomers(
   query: Query,
   { limit, exceptIds }: DuePage,
 ): Promise<Examined<string, string>> {
-  return await readCustomerIds(query, {
+  return await readDue(query, {
     name: 'read_nameless_customers',
     text: `
-      select customer_id as "customerId"
+      select customer_id as id
         from instep.customers
         join instep.products on product_id = provider_product_id
        where is_nameless
@@ -155,15 +102,6 @@ async function readNamelessCustomers(
        limit $2`,
     values: [exceptIds, limit],
   });
-}
-
-/** For a statement that an index answers: it finds the first ones again, until they are repaired or left alone. */
-async function readCustomerIds(
-  query: Query,
-  statement: NamedStatement,
-): Promise<Examined<string, string>> {
-  const rows = await query<{ customerId: string }>(statement);
-  return { found: rows.map(({ customerId }) => customerId), examinedTo: null };
 }
 
 const isFromInstep = (plan: PlanInRow, state: CustomerState) =>

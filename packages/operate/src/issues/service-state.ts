@@ -2,7 +2,12 @@
 // it for the overview, the doctor and the metrics.
 
 import { type Database, onlyRow, type Query } from 'instep-engine/postgres';
-import { ASK_STRIPE_JOB, type Progress, readLeasedJob, readProgress } from 'instep-engine/repair';
+import {
+  NEW_CUSTOMERS_JOB,
+  type Progress,
+  readLeasedJob,
+  readProgress,
+} from 'instep-engine/repair';
 import { type EventOrigin, type Mode, originOfBody, SNAPSHOT_TYPE } from 'instep-engine/stripe';
 import { type RefusalKind, type Refusals, readRefusals } from './refusals.ts';
 import { countTeams, type TeamCounts } from './team-counts.ts';
@@ -135,7 +140,7 @@ const READ_FIGURES = `
              exists (
                select
                  from instep.leased_jobs
-                where name = '${ASK_STRIPE_JOB}'
+                where name = '${NEW_CUSTOMERS_JOB}'
                   and started_at > now() - interval '1 minute'
              )                                                      as "isFollowing"
         from arrival`;

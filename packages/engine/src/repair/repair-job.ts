@@ -1,0 +1,94 @@
+// The shape of the jobs that find what is due, and repair each alone: settle-jobs.ts and ask-jobs.ts have them.
+
+import type { Query } from '../postgres/database.ts';
+import { canOthersSucceed } from '../postgres/errors.ts';
+import type { DuePage, Examined } from '../postgres/examine.ts';
+import type { NamedStatement } from '../postgres/named-statement.ts';
+import type { Logger } from '../runtime/logging.ts';
+import { READS_ALL_TEAMS, sweep, withLease } from './lease.ts';
+import type { Job } from './worker.ts';
+
+export type Repair = {
+  readonly name: string;
+  /** How many one run repairs. */
+  readonly limit: number;
+  /** The longest rest of one that stays due. */
+  readonly longestRestMs: number;
+  /** Finds the next customers, subscriptions or products that are due. */
+  readonly find: (page: DuePage) => Promise<Examined<string, string | number>>;
+  /** Returns whether it is not due any more. */
+  readonly repair: (id: string, signal: AbortSignal) => Promise<boolean>;
+};
+
+export type RepairOptions = {
+  readonly query: Query;
+  readonly logger: Logger;
+  /** The instance, for the lease. */
+  readonly holder: string;
+  /** How long after a search another one begins. */
+  readonly dueAfterMs?: number;
+  /** The first rest of one that stays due. Each next one is twice as long. */
+  readonly firstRestMs?: number;
+  /** A monotonic clock, in milliseconds. */
+  readonly clockMs?: (() => number) | undefined;
+};
+
+/**
+ * Repairs what is due, again and again. What stays due rests for a while, so that it delays nothing else. The job fails, and
+ * pauses, when Stripe or the database does.
+ */
+export function createRepairJob(
+  { name, limit, longestRestMs, find, repair }: Repair,
+  { query, logger, holder, ...options }: RepairOptions,
+): Job {
+  const { dueAfterMs = READS_ALL_TEAMS.dueAfterMs, firstRestMs = 5_000 } = options;
+  const { clockMs = () => performance.now() } = options;
+  const rests = new Map<string, { readonly untilMs: number; readonly pauseMs: number }>();
+
+  function rest(id: string): void {
+    const lastMs = rests.get(id)?.pauseMs;
+    const pauseMs = lastMs === undefined ? firstRestMs : Math.min(lastMs * 2, longestRestMs);
+    rests.set(id, { untilMs: clockMs() + pauseMs, pauseMs });
+  }
+
+  function resting(): string[] {
+    const nowMs = clockMs();
+    for (const [id, { untilMs }] of rests) {
+      // One that is due again until then gets a longer rest.
+      if (nowMs >= untilMs + longestRestMs) rests.delete(id);
+    }
+    return [...rests].flatMap(([id, { untilMs }]) => (nowMs < untilMs ? id : []));
+  }
+
+  async function attempt(id: string, signal: AbortSignal): Promise<void> {
+    // Also if it fails or never ends.
+    rest(id);
+    try {
+      if (await repair(id, signal)) rests.delete(id);
+    } catch (err) {
+      if (!canOthersSucceed(err)) throw err;
+      logger.warn({ job: name, id, err }, 'not repaired');
+    }
+  }
+
+  async function run(signal: AbortSignal): Promise<void> {
+    const lease = { ...READS_ALL_TEAMS, name, holder, dueAfterMs };
+    await withLease(query, lease, async (run) => {
+      const page = { limit, exceptIds: resting() };
+      for (const id of await sweep(run, (afterId) => find({ afterId, ...page }), page)) {
+        if (signal.aborted) return;
+        await attempt(id, signal);
+      }
+    });
+  }
+  return { name, intervalMs: dueAfterMs, run };
+}
+
+/** For a statement that an index answers: it finds the first ones again, until they are repaired or rest. */
+export async function readDue(
+  query: Query,
+  statement: NamedStatement,
+): Promise<Examined<string, string>> {
+  const rows = await query<{ id: string }>(statement);
+  return { found: rows.map(({ id }) => id), examinedTo: null };
+}
