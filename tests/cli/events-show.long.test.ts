@@ -40,11 +40,10 @@ test('shows only the names of previous attributes', async () => {
   expect(stdout).toMatch(/^replaced {8}metadata$/m);
 });
 
-test('an unknown event, and an id of several events, exit with 1', async () => {
-  for (const createdSeconds of [1, 2]) await log.deliver({ eventId: 'evt_0', createdSeconds });
-  const ambiguous = await log.events(['show', 'evt_0']);
-  expect(ambiguous).toMatchObject({ code: 1, stdout: '' });
-  expect(ambiguous.stderr).toMatch(/\[EVENT_AMBIGUOUS\]\n {2}\d+ .*Z {2}parked\n {2}\d+ .*\n$/);
+test('of several events with one id, the newest is shown; an unknown one exits with 1', async () => {
+  for (const status of ['active', 'unpaid']) await log.deliver({ eventId: 'evt_0', status });
+  const { stdout } = await log.events(['show', 'evt_0', '--json']);
+  expect(jsonLines(stdout)).toMatchObject([{ eventId: 'evt_0', status: 'unpaid' }]);
   for (const id of ['evt_none', '99999999', '99999999999999999999']) {
     const unknown = await log.events(['show', id]);
     expect(unknown).toMatchObject({ code: 1, stdout: '' });

@@ -27,7 +27,6 @@ import { received } from '../../support/stripe/events.ts';
 export const NOW_MS = Date.UTC(2026, 9, 14, 15, 30, 20);
 
 const SEED = 14;
-const SUFFIX = 'k3x9';
 const SECOND_MS = 1_000;
 
 /**
@@ -50,17 +49,16 @@ export async function setUp(database: Database): Promise<FakeStripeApi> {
     maxQueued: 10_000,
   });
 
-  await addTeam(query, { name: "Ada's team", customerId: `cus_${SUFFIX}` });
+  await addTeam(query, { name: "Ada's team", customerId: 'cus_ada' });
   const activity = {
     query,
     ingest,
     subscriptions,
-    suffix: SUFFIX,
     endMs: NOW_MS - 100 * SECOND_MS,
   };
   await createCases(query, ingest, subscriptions, activity.endMs);
   await addCompanies(activity);
-  const scenes = walkthrough(SUFFIX, NOW_MS / SECOND_MS - 80);
+  const scenes = walkthrough(NOW_MS / SECOND_MS - 80);
   for (const event of inTrueOrder(scenes)) subscriptions.set(event.data.object);
   let lastSeconds = 0;
   for (const { event, isForged = false } of scenes) {
@@ -122,7 +120,7 @@ async function createCases(
     fields: Partial<SubscriptionEventFields>,
   ): SubscriptionEvent {
     const createdSeconds = Math.floor((startMs - minutesAgo * MINUTE_MS) / 1_000);
-    const ids = { customerId: `cus_${SUFFIX}_${name}`, subscriptionId: `sub_${SUFFIX}_${name}` };
+    const ids = { customerId: `cus_${name}`, subscriptionId: `sub_${name}` };
     const event = createSubscriptionEvent({ ...ids, createdSeconds, ...fields });
     subscriptions.set(event.data.object);
     return event;
@@ -135,11 +133,11 @@ async function createCases(
   await deliver(eventOf('driftwood', 40, { productId: 'prod_pro' }));
 
   // The cancellation event has not arrived.
-  await addTeam(query, { name: 'Foxglove Legal', customerId: `cus_${SUFFIX}_foxglove` });
+  await addTeam(query, { name: 'Foxglove Legal', customerId: 'cus_foxglove' });
   await deliver(eventOf('foxglove', 170, { productId: 'prod_pro' }));
   eventOf('foxglove', 50, { productId: 'prod_pro', status: 'canceled' });
 
-  const customerId = `cus_${SUFFIX}_moonraker`;
+  const customerId = 'cus_moonraker';
   const teamId = await addTeam(query, { name: 'Moonraker Sails', customerId });
   await deliver(eventOf('moonraker', 160, { productId: 'prod_starter' }));
   await query(

@@ -93,9 +93,8 @@ const START_RETRIES = {
 export class LazyService {
   #options: HandlerOptions;
   #routes: ReadonlyMap<string, string>;
-  #shared: SharedService | undefined;
+  #shared: ReturnType<typeof shareService> | undefined;
   #feeds = new Set<Feed>();
-  #fallbackLogger: Logger | undefined;
 
   constructor(options: HandlerOptions) {
     const { paths = {} } = options;
@@ -169,17 +168,17 @@ export class LazyService {
   }
 
   /** Reads the configuration on the first request, because a build imports the app without one. */
-  #share(): SharedService {
+  #share() {
     if (this.#shared !== undefined) return this.#shared;
     const { environment: _environment, paths: _paths, ...given } = this.#options;
-    const config = given.config ?? this.#readConfig();
+    const config = given.config ?? readConfig(this.#environment());
     const logger = given.logger ?? createLogger(config.logLevel);
     const { maintenance } = this;
     if (maintenance !== (given.maintenance ?? 'background')) {
       const remedy = 'call runMaintenance after webhooks and on a schedule';
       logger.warn(`maintenance is on demand, because this platform freezes processes: ${remedy}`);
     }
-    this.#shared = new SharedService({ ...given, config, logger, maintenance });
+    this.#shared = shareService({ ...given, config, logger, maintenance });
     return this.#shared;
   }
 
@@ -191,16 +190,14 @@ export class LazyService {
     return isFrozen && maintenance === 'background' ? 'on-demand' : maintenance;
   }
 
-  #readConfig() {
-    const variables = this.#environment();
-    // The configuration knows nothing of the app's pool, so a missing DATABASE_URL is not an error.
-    const hasPool = this.#options.pool !== undefined;
-    return readConfig(hasPool ? { ...variables, DATABASE_URL: 'embedded' } : variables);
-  }
-
   #environment(): Environment {
-    const { environment = process.env, profile } = this.#options;
-    return profile === false ? { ...environment, PROFILE: 'off' } : environment;
+    const { environment = process.env, profile, pool } = this.#options;
+    return {
+      ...environment,
+      ...(profile === false && { PROFILE: 'off' }),
+      // The configuration knows nothing of the app's pool, so a missing DATABASE_URL is not an error.
+      ...(pool !== undefined && { DATABASE_URL: 'embedded' }),
+    };
   }
 
   #startFeed(name: string, handler: PlanChangeHandler, options?: FeedOptions): Feed {
@@ -227,8 +224,7 @@ export class LazyService {
   }
 
   #writeFailure = limitLines((members) => {
-    this.#fallbackLogger ??= createLogger('info');
-    const logger = this.#options.logger ?? this.#shared?.options.logger ?? this.#fallbackLogger;
+    const logger = this.#shared?.options.logger ?? this.#options.logger ?? createLogger('info');
     logger.error(members, 'Instep could not start; the next request tries again');
   });
 }
@@ -250,46 +246,33 @@ declare global {
 }
 
 /** The service of a configuration, which all handlers share: one in a process, or one for each of the app's pools. */
-class SharedService {
-  readonly options: InstepOptions;
-  /** Those of the pool, or of the process. */
-  #services: Map<string, Promise<Service>>;
-  /** A hash, so that no secret is in it. Functions don't count: if loggers differ, the first one is used. */
-  #key: string;
-
-  constructor(options: InstepOptions) {
-    const { logger: _logger, now: _now, pool, ...identity } = options;
-    this.options = options;
-    this.#key = hash('sha256', JSON.stringify(identity));
-    globalThis.instepServices ??= new WeakMap();
-    const owner = pool ?? globalThis;
-    this.#services = globalThis.instepServices.get(owner) ?? new Map();
-    globalThis.instepServices.set(owner, this.#services);
-  }
-
-  /**
-   * Opens it, unless it is open. A failed start is forgotten, so the next call starts again.
-   *
-   * @throws the errors of `openService`
-   */
-  open(): Promise<Service> {
-    const known = this.#services.get(this.#key);
-    if (known !== undefined) return known;
-    logSettings(this.options);
-    const opened = openService(this.options);
-    this.#services.set(this.#key, opened);
-    opened.catch(() => {
-      if (this.#services.get(this.#key) === opened) this.#services.delete(this.#key);
-    });
-    return opened;
-  }
-
-  /** Closes it if it is open. The next call opens it again. */
-  async close(): Promise<void> {
-    const opened = this.#services.get(this.#key);
-    this.#services.delete(this.#key);
-    // A failed start left nothing open, and its callers got the error.
-    const service = await opened?.catch(() => undefined);
-    await service?.close();
-  }
+function shareService(options: InstepOptions) {
+  const { logger: _logger, now: _now, pool, ...identity } = options;
+  // A hash, so that no secret is in it. Functions don't count: if loggers differ, the first one is used.
+  const key = hash('sha256', JSON.stringify(identity));
+  globalThis.instepServices ??= new WeakMap();
+  const owner = pool ?? globalThis;
+  const services = globalThis.instepServices.get(owner) ?? new Map<string, Promise<Service>>();
+  globalThis.instepServices.set(owner, services);
+  return {
+    options,
+    /** Opens it, unless it is open. A failed start is forgotten, so the next call starts again. */
+    open(): Promise<Service> {
+      const known = services.get(key);
+      if (known !== undefined) return known;
+      logSettings(options);
+      const opened = openService(options);
+      services.set(key, opened);
+      opened.catch(() => services.get(key) === opened && services.delete(key));
+      return opened;
+    },
+    /** Closes it if it is open. The next call opens it again. */
+    async close(): Promise<void> {
+      const opened = services.get(key);
+      services.delete(key);
+      // A failed start left nothing open, and its callers got the error.
+      const service = await opened?.catch(() => undefined);
+      await service?.close();
+    },
+  };
 }

@@ -245,24 +245,10 @@ function statusOf(event: EventRow): string | null {
   return parseLogged(event)?.subscription.status ?? null;
 }
 
-const SHOWN = 20;
-
-/** Finds an event by its position in the log, which is a whole number, or by its id. @throws CommandFailed */
+/** Finds an event by its position in the log, or the newest one with an id: fixtures can share one. @throws CommandFailed */
 async function findEvent(context: OperateContext, text: string): Promise<EventRow> {
-  const found = await eventsNamed(context, text);
-  const [event] = found;
-  if (event === undefined) {
-    throw /^\d+$/.test(text)
-      ? new CommandFailed('NOT_FOUND', `there is no event at position ${text}`)
-      : new CommandFailed('NOT_FOUND', `no event in the log has the id ${printable(text)}`);
-  }
-  if (found.length === 1) return event;
-  const lines = found
-    .slice(-SHOWN)
-    .map((event) => `  ${event.position}  ${shownTime(event.receivedAtMs)}  ${event.outcome}`);
-  throw new CommandFailed(
-    'EVENT_AMBIGUOUS',
-    `${found.length} events have the id ${printable(text)}: give the position of one of them\n` +
-      lines.join('\n'),
-  );
+  const event = (await eventsNamed(context, text)).at(-1);
+  if (event !== undefined) return event;
+  const named = /^\d+$/.test(text) ? `at position ${text}` : `with the id ${printable(text)}`;
+  throw new CommandFailed('NOT_FOUND', `the log has no event ${named}`);
 }

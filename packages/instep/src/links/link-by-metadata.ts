@@ -7,7 +7,6 @@ import {
   canOthersSucceed,
   type Database,
   DatabaseBusy,
-  isAfter,
   linkAvailableTeam,
   onlyRow,
   type Query,
@@ -64,19 +63,15 @@ async function linkSince(
   const { database, key, settle } = options;
   const { output, success } = v.safeParse(progressShape, run.progress);
   const after = success && output.key === key ? output.position : 0;
-  let afterId: string | null = null;
-  do {
-    const customerIds: string[] = await readWaiting(database.query, { after, upTo }, afterId);
-    for (const customerId of customerIds) {
-      for (const event of await readNewestParked(database.query, customerId)) {
-        if (!(await linkNamedTeam(event, options))) continue;
-        await settle(customerId);
-        break;
-      }
+  for (const customerId of await readWaiting(database.query, after, upTo)) {
+    for (const event of await readNewestParked(database.query, customerId)) {
+      if (signal.aborted) return;
+      if (!(await linkNamedTeam(event, options))) continue;
+      await settle(customerId);
+      break;
     }
-    afterId = customerIds.at(-1) ?? null;
-  } while (afterId !== null && !signal.aborted);
-  if (!signal.aborted) await run.complete({ key, position: upTo });
+  }
+  await run.complete({ key, position: upTo });
 }
 
 /** A team that is locked for longer fails the job, which runs again. */
@@ -110,20 +105,17 @@ async function linkNamedTeam(
   }
 }
 
-const PAGE = 100;
-
 const READ_WAITING = ({ teams }: ApplicationTables) => `
       select customer_id as "customerId"
         from instep.customers
        where waiting = 'plan'
-         and ${isAfter('text', '$1::text', 'customer_id')}
          and (
-               $2 = 0
+               $1 = 0
                or customer_id in (
                     select customer_id
                       from instep.events
-                     where position > $2
-                       and position <= $3
+                     where position > $1
+                       and position <= $2
                   )
              )
          and not exists (
@@ -131,19 +123,11 @@ const READ_WAITING = ({ teams }: ApplicationTables) => `
                  from ${teams.rows} as teams
                 where provider_customer_id = customers.customer_id
              )
-       order by customer_id
-       limit ${PAGE}`;
+       order by customer_id`;
 
-type Range = { readonly after: number; readonly upTo: number };
-
-/** The next customers that have a plan and no team, and an event in this range of the log. */
-async function readWaiting(
-  query: Query,
-  { after, upTo }: Range,
-  afterId: string | null,
-): Promise<string[]> {
-  const values = [afterId, after, upTo];
-  const reading = { name: 'read_waiting', text: READ_WAITING, values };
+/** The customers that have a plan and no team, and an event in this range of the log. */
+async function readWaiting(query: Query, after: number, upTo: number): Promise<string[]> {
+  const reading = { name: 'read_waiting', text: READ_WAITING, values: [after, upTo] };
   return (await query<{ customerId: string }>(reading)).map(({ customerId }) => customerId);
 }
 

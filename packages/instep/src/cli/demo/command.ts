@@ -134,14 +134,14 @@ function planCells(plan: Plan, before: Plan): string[] {
 }
 
 async function showEvents(demo: RunningDemo): Promise<void> {
-  const { query, subscriptions, suffix, teamId, customerId } = demo;
+  const { query, subscriptions, teamId, customerId } = demo;
   print(`\n${bold('Which plan does the team have?')}  POST /api/stripe/webhook`);
   print('  On the right: what the handler of nextjs/saas-starter makes of the same events');
   print(`\n    ${tableHead(COLUMNS)}`);
   let before = await readPlan(query, teamId);
   let starter = NO_PLAN;
   print(`    ${tableLine(COLUMNS, [...planCells(before, before), '='])}`);
-  const scenes = walkthrough(suffix, Math.floor(Date.now() / 1_000) - 100);
+  const scenes = walkthrough(Math.floor(Date.now() / 1_000) - 100);
   for (const event of inTrueOrder(scenes)) subscriptions.set(event.data.object);
   for (const [index, { title, event, isForged = false }] of scenes.entries()) {
     const secret = isForged ? 'whsec_that_is_wrong' : undefined;
@@ -208,8 +208,6 @@ const gray = (text: string) => paint('gray', text);
 const wrong = (text: string) => paint('red', `✗ ${text}`);
 
 type SignedInTeam = {
-  /** Makes the ids of one demo unique in its database. */
-  suffix: string;
   teamId: ApplicationId;
   customerId: string;
   cookie: string;
@@ -218,16 +216,15 @@ type SignedInTeam = {
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
 async function addSignedInTeam(query: Query, authSecret: string): Promise<SignedInTeam> {
-  const suffix = randomBytes(3).toString('hex');
-  const customerId = `cus_${suffix}`;
+  const customerId = 'cus_ada';
   const { id: userId } = await addUser(query, {
     name: 'Ada',
-    email: `ada.${suffix}@example.com`,
+    email: 'ada@example.com',
     passwordHash: '!',
     role: 'owner',
   });
-  const teamId = await addTeam(query, { name: `Ada's team ${suffix}`, customerId });
+  const teamId = await addTeam(query, { name: "Ada's team", customerId });
   const lifetime = { nowMs: Date.now(), lifetimeMs: DAY_MS };
   const token = await issueSession(userId, authSecret, lifetime);
-  return { suffix, teamId, customerId, cookie: `${SESSION_COOKIE}=${token}` };
+  return { teamId, customerId, cookie: `${SESSION_COOKIE}=${token}` };
 }

@@ -52,17 +52,15 @@ type HistoryOptions = {
   ingest: Ingest;
   /** The subscriptions that the stand-in for Stripe's API returns. */
   subscriptions: ApiCollection;
-  /** Makes the customer ids of one demo unique in its database. */
-  suffix: string;
   /** When the history ends, in milliseconds since 1970. */
   endMs: number;
 };
 
 /** Adds invented companies with a team and three hours of history each. */
 export async function addCompanies(options: HistoryOptions): Promise<void> {
-  const { query, ingest, subscriptions, suffix, endMs } = options;
+  const { query, ingest, subscriptions, endMs } = options;
   for (const [index, name] of COMPANIES.entries()) {
-    await addTeam(query, { name, customerId: `cus_${suffix}_${index + 1}` });
+    await addTeam(query, { name, customerId: `cus_${index + 1}` });
   }
   for (let round = 0; round < EVENTS_EACH; round += 1) {
     const events = COMPANIES.map((_, index) => {
@@ -72,8 +70,8 @@ export async function addCompanies(options: HistoryOptions): Promise<void> {
       const life = Math.floor(step / LIFE.length);
       const left = 1 - (round + index / COMPANIES.length) / EVENTS_EACH;
       return createSubscriptionEvent({
-        customerId: `cus_${suffix}_${index + 1}`,
-        subscriptionId: `sub_${suffix}_${index + 1}_${life + 1}`,
+        customerId: `cus_${index + 1}`,
+        subscriptionId: `sub_${index + 1}_${life + 1}`,
         productId: PRODUCTS[(index + life + product) % PRODUCTS.length],
         status,
         createdSeconds: Math.floor((endMs - left ** 2 * HISTORY_MS) / 1_000),
@@ -102,23 +100,23 @@ type Scene = {
 };
 
 /** The lifecycle of a subscription, with the delivery faults of real networks. */
-export function walkthrough(suffix: string, startSeconds: number): Scene[] {
+export function walkthrough(startSeconds: number): Scene[] {
   const event = (
     number: number,
     secondsLater: number,
     fields: Partial<SubscriptionEventFields> = {},
   ): SubscriptionEvent =>
     createSubscriptionEvent({
-      customerId: `cus_${suffix}`,
-      subscriptionId: `sub_${suffix}`,
+      customerId: 'cus_ada',
+      subscriptionId: 'sub_ada',
       productId: 'prod_starter',
-      eventId: `evt_${suffix}_${number}`,
+      eventId: `evt_ada_${number}`,
       createdSeconds: startSeconds + secondsLater,
       ...fields,
     });
 
   const payment = event(2, 20);
-  const unknown = { customerId: `cus_unknown${suffix}`, subscriptionId: `sub_unknown${suffix}` };
+  const unknown = { customerId: 'cus_unknown', subscriptionId: 'sub_unknown' };
   return [
     { title: 'A trial begins', event: event(1, 10, { status: 'trialing' }) },
     { title: 'The customer pays', event: payment },
