@@ -178,7 +178,6 @@ async function openEngine({ url, ask }: BenchDatabase): Promise<System> {
       onConnectionError: () => undefined,
     }),
     findTeams: async () => TEAMS_TABLE,
-    parse: () => null,
     planSelection: 'newest',
     keepsPaused: false,
     maxQueued: 10_000,

@@ -1,4 +1,4 @@
-import type { TeamId } from 'instep-engine/log';
+import type { ApplicationId } from 'instep-engine/postgres';
 import { NO_PLAN, type PlanSelection } from 'instep-engine/rule';
 import { makeSnapshot } from 'instep-engine/src/stripe/subscription-snapshot.ts';
 import { changeOfRedirect, changesOf, checkoutRecord } from '../checkout.ts';
@@ -54,7 +54,7 @@ export function runCoreRound(round: CoreRound): RoundResult {
   /** The keys of the events in the order of their first arrival. */
   const arrived = new Map<string, number>();
   /** The last plan that the application wrote into each team. */
-  const written = new Map<TeamId, Written>();
+  const written = new Map<ApplicationId, Written>();
   /** The completed checkouts of each customer, and when each was completed. */
   const completed = new Map<string, Map<TrueChange, number>>();
   const unfilled = new Set<string>();
@@ -234,7 +234,7 @@ type CheckedRound = {
   readonly decided: ReadonlyMap<string, Decided>;
   readonly arrived: ReadonlyMap<string, number>;
   readonly ambiguous: readonly AmbiguousOrder[];
-  readonly written: ReadonlyMap<TeamId, Written>;
+  readonly written: ReadonlyMap<ApplicationId, Written>;
   readonly completed: ReadonlyMap<string, ReadonlyMap<TrueChange, number>>;
   readonly unfilled: ReadonlySet<string>;
   readonly planSelection: PlanSelection;

@@ -4,9 +4,9 @@ import {
   type LoggedEvents,
   type StoredCustomer,
   type StoredTeam,
-  type TeamId,
   type Waiting,
 } from 'instep-engine/log';
+import type { ApplicationId } from 'instep-engine/postgres';
 import {
   ambiguousReport,
   type CustomerState,
@@ -167,7 +167,7 @@ export class CoreStore {
   }
 
   /** The application writes a plan into the customer's first team. Returns the team's id. */
-  write(customerId: string, plan: Partial<Plan>): TeamId {
+  write(customerId: string, plan: Partial<Plan>): ApplicationId {
     this.link(customerId);
     const [first, ...others] = this.teamsOf(customerId);
     if (first === undefined) throw new RangeError('the customer was linked');

@@ -1,3 +1,4 @@
+import { parseLogged } from 'instep-engine/log';
 import { fold, KnownEvents, NO_STATE, writeState } from 'instep-engine/rule';
 import { expect, test } from 'vitest';
 import { repetitions } from '../../support/test-length.ts';
@@ -10,7 +11,7 @@ import {
   useTeams,
 } from '../support/concurrent-app.ts';
 import { DRIVERS } from '../support/drivers.ts';
-import { openEngineDatabase, openLog, parseLogged } from '../support/engine-database.ts';
+import { openEngineDatabase, openLog } from '../support/engine-database.ts';
 
 const INSTANCES = 4;
 const SENDERS = 4;

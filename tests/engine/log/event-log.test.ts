@@ -24,7 +24,7 @@ test('an event gives its team the plan, and leaves the log, the state and the ch
   const event = sentEvent({ createdSeconds: 100 });
   const [result] = await log.ingest([event]);
   const outcomes = { outcome: 'applied', loggedOutcome: 'applied' };
-  expect(result).toEqual({ ...outcomes, teamIds: ['1'], keptTeamIds: [] });
+  expect(result).toEqual({ ...outcomes, teamIds: [1], keptTeamIds: [] });
   expect(await query(TEAM)).toEqual([
     { sub: 'sub_1', product: 'prod_pro', name: 'Pro', status: 'active' },
   ]);
@@ -161,7 +161,7 @@ test('the event that finds the team also gives it what waited', async () => {
   await log.ingest([sentEvent({ createdSeconds: 100 })]);
   await query(`insert into teams (stripe_customer_id) values ('cus_1')`);
   const [result] = await log.ingest([sentEvent({ createdSeconds: 150, status: 'past_due' })]);
-  expect(result).toMatchObject({ outcome: 'unchanged', teamIds: ['1'] });
+  expect(result).toMatchObject({ outcome: 'unchanged', teamIds: [1] });
   expect((await query(TEAM))[0]).toMatchObject({ status: 'active' });
   expect((await query(LOG)).map(({ outcome }) => outcome)).toEqual(['applied', 'unchanged']);
 });

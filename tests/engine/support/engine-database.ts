@@ -1,4 +1,4 @@
-import { EventLog, type EventLogOptions, type LogEvent, type LoggedEvent } from 'instep-engine/log';
+import { EventLog, type EventLogOptions, type LogEvent } from 'instep-engine/log';
 import {
   ENGINE_SCHEMA,
   type PlanColumn,
@@ -9,7 +9,7 @@ import { foldLog } from 'instep-engine/repair';
 import type { PlanFieldName } from 'instep-engine/rule';
 import pg from 'pg';
 import { onTestFinished } from 'vitest';
-import { parseBody, parseEvent } from '../../support/internals/stripe.ts';
+import { parseEvent } from '../../support/internals/stripe.ts';
 import { createEmptyDatabase } from '../../support/postgres/test-database.ts';
 import { schemaSql } from '../../support/schemas/schemas.ts';
 import { openPg } from './drivers.ts';
@@ -54,12 +54,7 @@ export async function openEngineDatabase() {
 /** The engine's log, with the jobs that use it. */
 export function openLog(database: StatementRunner, options: Partial<EventLogOptions> = {}) {
   const all: EventLogOptions = {
-    ...{
-      database,
-      findTeams: async () => STARTER_TEAMS,
-      parse: parseLogged,
-      planSelection: 'newest',
-    },
+    ...{ database, findTeams: async () => STARTER_TEAMS, planSelection: 'newest' },
     ...{ keepsPaused: false, maxQueued: 1_000, deadlineMs: 5_000 },
     ...options,
   };
@@ -73,14 +68,6 @@ export function openLog(database: StatementRunner, options: Partial<EventLogOpti
       return found;
     },
   };
-}
-
-/** Instep's parser, as the engine will have it. */
-export function parseLogged(logged: Omit<LoggedEvent, 'position'>) {
-  const { key, eventId, type, body, receivedAtMs } = logged;
-  const text = new TextDecoder().decode(body);
-  const event = parseBody(text, receivedAtMs);
-  return event && { ...event, key, eventId, type };
 }
 
 let count = 0;

@@ -12,9 +12,9 @@ import { planWriterOf } from '../rule/plan-writer.ts';
 import { isOutdated } from '../rule/snapshot.ts';
 import {
   deliveriesOf,
+  type IngestResult,
   type LogEvent,
   type LoggedOutcome,
-  type LogResult,
   type ReadableEvent,
 } from './log-event.ts';
 import type { StoredCustomer, StoredTeam, Waiting } from './read-customers.ts';
@@ -63,7 +63,7 @@ export type EventDecision = {
   readonly deliveries: number;
 };
 
-type DecidedOutcomes = Pick<LogResult, 'outcome' | 'loggedOutcome'>;
+type DecidedOutcomes = Pick<IngestResult, 'outcome' | 'loggedOutcome'>;
 
 const STALE: DecidedOutcomes = { outcome: 'stale', loggedOutcome: 'stale' };
 
@@ -76,7 +76,7 @@ export function decide(
   events: readonly ReadableEvent[],
   { known: loggedEvents, outcomes }: LoggedEvents,
   options: DecideOptions,
-): { decision: CustomerDecision; results: readonly LogResult[] } {
+): { decision: CustomerDecision; results: readonly IngestResult[] } {
   const hasTeam = customer.teams.length > 0;
   const known = new KnownEvents(loggedEvents.all());
   const decisions = new Map<string, EventDecision>();

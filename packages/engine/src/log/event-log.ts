@@ -3,7 +3,7 @@
 import { DatabaseConflict, DatabaseRefused, isUntranslatable } from '../postgres/errors.ts';
 import type { SettleOptions } from './decide.ts';
 import { EventQueues, type Queued } from './event-queues.ts';
-import type { LogEvent, LogResult } from './log-event.ts';
+import type { IngestResult, LogEvent } from './log-event.ts';
 import { type BatchResult, BatchStore, type StoreOptions } from './store-batch.ts';
 
 export type EventLogOptions = StoreOptions & {
@@ -22,7 +22,7 @@ const MAX_ATTEMPTS = 5;
 export class EventLog {
   readonly #options: EventLogOptions;
   readonly #store: BatchStore;
-  readonly #queues: EventQueues<LogEvent, LogResult>;
+  readonly #queues: EventQueues<LogEvent, IngestResult>;
 
   constructor(options: EventLogOptions) {
     this.#options = options;
@@ -40,7 +40,7 @@ export class EventLog {
    *
    * @throws the errors of the database, QueueFull or DeadlineExceeded; another call can then succeed
    */
-  ingest(events: readonly LogEvent[]): Promise<readonly LogResult[]> {
+  ingest(events: readonly LogEvent[]): Promise<readonly IngestResult[]> {
     const startedAtMs = performance.now();
     return Promise.all(events.map((event) => this.#queues.add(event, startedAtMs)));
   }

@@ -2,7 +2,7 @@
 
 import type { Query } from '../postgres/database.ts';
 import { LOGGED_EVENT_COLUMNS } from '../postgres/statements/events.ts';
-import type { LoggedEvent } from './read-events.ts';
+import type { LoggedEvent } from './log-event.ts';
 
 /** A logged event with the columns that people see. */
 export type EventRow = LoggedEvent & {

@@ -16,10 +16,10 @@ export {
   type IngestResult,
   LOGGED_OUTCOMES,
   type LogEvent,
+  type LoggedEvent,
   type LoggedOutcome,
-  type TeamId,
 } from './log-event.ts';
 export { parseAgain, parseLogged, readableEventOf } from './parse-logged.ts';
 export { type Ingest, IngestPipeline, type Settle } from './pipeline.ts';
 export type { StoredCustomer, StoredTeam, Waiting } from './read-customers.ts';
-export type { LoggedEvent, LoggedEvents } from './read-events.ts';
+export type { LoggedEvents } from './read-events.ts';

@@ -40,23 +40,26 @@ export const LOGGED_OUTCOMES = [
   'unreadable',
 ] as const satisfies readonly (Exclude<Outcome, 'duplicate'> | 'parked' | 'unreadable')[];
 
-/** The id of a team as text, whatever its type. */
-export type TeamId = string;
+/** An event as the log returns it. */
+export type LoggedEvent = {
+  readonly position: number;
+  readonly key: string;
+  readonly eventId: string | null;
+  readonly type: string;
+  readonly customerId: string | null;
+  readonly receivedAtMs: number;
+  readonly outcome: LoggedOutcome;
+  /** For a parked event, its outcome with a team. */
+  readonly parkedOutcome: LoggedOutcome | null;
+  readonly body: Uint8Array;
+};
 
 /** The outcome of an event, and the teams that have its customer. */
-export type LogResult = {
+export type IngestResult = {
   readonly outcome: LoggedOutcome | 'duplicate';
   /** Its outcome in the log: that of a duplicate is its first delivery's. */
   readonly loggedOutcome: LoggedOutcome;
-  readonly teamIds: readonly TeamId[];
-  /** The teams whose plan stays, because the application wrote it and nothing contradicts it. */
-  readonly keptTeamIds: readonly TeamId[];
-};
-
-/** The same for callers of the pipeline, with the ids as the application's table has them. */
-export type IngestResult = Pick<LogResult, 'outcome'> & {
-  /** Of a duplicate: the outcome of its first delivery. */
-  readonly firstOutcome?: LoggedOutcome;
   readonly teamIds: readonly ApplicationId[];
-  readonly keptTeamIds?: readonly ApplicationId[];
+  /** The teams whose plan stays, because the application wrote it and nothing contradicts it. */
+  readonly keptTeamIds: readonly ApplicationId[];
 };

@@ -9,7 +9,7 @@ import {
   type ReadableEvent,
   type UnreadableEvent,
 } from '../stripe/parse-event.ts';
-import type { LoggedEvent } from './read-events.ts';
+import type { LoggedEvent } from './log-event.ts';
 
 /** The content of a logged event or snapshot; `null` when it was unreadable on arrival. */
 export function parseLogged(logged: Omit<LoggedEvent, 'position'>): SubscriptionEvent | null {

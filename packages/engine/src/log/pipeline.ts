@@ -21,8 +21,7 @@ import { createNameLookup, type NameOf } from '../stripe/product-names.ts';
 import type { CustomerDecision, SettleOptions } from './decide.ts';
 import { EventLog } from './event-log.ts';
 import type { Queued } from './event-queues.ts';
-import type { IngestResult, LogEvent, LogResult, TeamId } from './log-event.ts';
-import { parseLogged } from './parse-logged.ts';
+import type { IngestResult, LogEvent } from './log-event.ts';
 import { RefusedPlans } from './refused-plans.ts';
 
 export type Ingest = IngestPipeline['ingest'];
@@ -72,7 +71,7 @@ export class IngestPipeline {
     });
     this.#refusedPlans = new RefusedPlans(database.query);
     this.#log = new EventLog({
-      ...{ database, planSelection, keepsPaused, maxQueued, parse: parseLogged },
+      ...{ database, planSelection, keepsPaused, maxQueued },
       findTeams: database.findTeams,
       deadlineMs: options.timeoutMs ?? DEFAULT_TIMEOUT_MS,
       onBlocked: ({ eventId }) => logger.debug({ eventId }, 'waiting to be tried again'),
@@ -102,7 +101,7 @@ export class IngestPipeline {
     try {
       return await this.#log.settle(customerId, options);
     } catch (error) {
-      await this.#storeRefusedPlans(customerId, error);
+      this.#storeRefusedPlans(customerId, error);
       throw error;
     } finally {
       this.#failed.delete(customerId);
@@ -128,50 +127,31 @@ export class IngestPipeline {
   async #ingestOne(event: LogEvent, startedAtMs: number): Promise<IngestResult> {
     const customerId = event.kind === 'unreadable' ? '' : event.subscription.customerId;
     try {
-      const result = await this.#store(event);
+      const [result] = await this.#log.ingest([event]);
+      if (result === undefined) throw new RangeError('an event has no result');
       const stored = result.outcome === 'parked' ? await this.#readStoredAccount(event) : {};
       this.#report(event, result, performance.now() - startedAtMs, stored);
       return result;
     } catch (error) {
       this.#instrumentation.eventFailed(error);
-      await this.#storeRefusedPlans(customerId, error);
+      this.#storeRefusedPlans(customerId, error);
       throw error;
     } finally {
       this.#failed.delete(customerId);
     }
   }
 
-  async #store(event: LogEvent): Promise<IngestResult> {
-    const [result] = await this.#log.ingest([event]);
-    if (result === undefined) throw new RangeError('an event has no result');
-    return await this.#resultOf(result);
-  }
-
-  /** @returns with ids as the application's table has them */
-  async #resultOf(result: LogResult): Promise<IngestResult> {
-    const { outcome, loggedOutcome, teamIds, keptTeamIds } = result;
-    const outcomes = { outcome, ...(outcome === 'duplicate' && { firstOutcome: loggedOutcome }) };
-    if (teamIds.length === 0) return { ...outcomes, teamIds: [] };
-    const kept = keptTeamIds.length === 0 ? {} : { keptTeamIds: await this.#toIds(keptTeamIds) };
-    return { ...outcomes, teamIds: await this.#toIds(teamIds), ...kept };
-  }
-
-  async #toIds(teamIds: readonly TeamId[]): Promise<ApplicationId[]> {
-    const { id } = await this.#options.database.findTeams();
-    return teamIds.map((teamId) => applicationId(teamId, id.type));
-  }
-
   /** Stripe sends the event again, or the customer is settled again; until then, the teams that lack its plan are an issue. */
-  async #storeRefusedPlans(customerId: string, error: unknown): Promise<void> {
+  #storeRefusedPlans(customerId: string, error: unknown): void {
     const failed = this.#failed.get(customerId);
     if (failed === undefined || !canOthersSucceed(error)) return;
     const refusedBy = error instanceof DatabaseRefused ? error.constraint : null;
     const { customer, teams, changedBy } = failed;
     if (error instanceof DatabaseRefused) {
-      error.teamIds = await this.#toIds(customer.teams.map(({ id }) => id));
+      error.teamIds = customer.teams.map(({ id }) => id);
     }
     const refused = teams.flatMap(({ team, plan }) =>
-      plan === null ? [] : { teamId: team.id, customerId, plan: team.plan, shouldBe: plan },
+      plan === null ? [] : { teamId: String(team.id), customerId, plan: team.plan, shouldBe: plan },
     );
     this.#refusedPlans.add(refused, changedBy?.subscription.createdSeconds ?? null, refusedBy);
   }
@@ -193,7 +173,7 @@ export class IngestPipeline {
     const customerId = event.kind === 'unreadable' ? undefined : event.subscription.customerId;
     const durationMs = Math.round(tookMs);
     const line = { eventId, type, customerId, teamIds, outcome, durationMs };
-    if (keptTeamIds !== undefined) {
+    if (keptTeamIds.length > 0) {
       logger.warn({ ...line, keptTeamIds }, 'team row kept: the application wrote it');
     }
     if (outcome === 'parked' || (isDeliveredSnapshot(event) && teamIds.length === 0)) {
@@ -212,11 +192,6 @@ type StoredAccount = {
   readonly accountId?: string;
   readonly accountTeamIds?: readonly ApplicationId[];
 };
-
-/** A `bigint` within the range of a number is one. */
-function applicationId(id: TeamId, type: 'bigint' | 'uuid' | 'text'): ApplicationId {
-  return type === 'bigint' && Number.isSafeInteger(Number(id)) ? Number(id) : id;
-}
 
 /** The time from an event's creation to its first delivery; `null` for anything but a first delivery. */
 function delayOf(event: LogEvent, outcome: IngestResult['outcome']): number | null {

@@ -1,11 +1,11 @@
 // The read: the state of a batch's customers and the rows of their teams, without a lock.
 
+import type { ApplicationId } from '../postgres/application.ts';
 import type { TextRow } from '../postgres/statement.ts';
 import { fieldsOf, planOfTexts, type TeamsTable, teamValue } from '../postgres/teams-table.ts';
 import { type CustomerState, NO_STATE } from '../rule/customer-state.ts';
 import type { PlanInRow } from '../rule/plan-fields.ts';
 import { readState } from '../rule/state-json.ts';
-import type { TeamId } from './log-event.ts';
 
 export type StoredCustomer = {
   readonly customerId: string;
@@ -21,7 +21,7 @@ export type StoredCustomer = {
 export type Waiting = 'events' | 'plan';
 
 /** A team of the customer. */
-export type StoredTeam = { readonly id: TeamId; readonly plan: PlanInRow };
+export type StoredTeam = { readonly id: ApplicationId; readonly plan: PlanInRow };
 
 /** Customer by customer (`offset 0` keeps the planner from joining), so that no plan reads a whole table. */
 export function readCustomersText(teams: TeamsTable): string {
@@ -54,15 +54,24 @@ export type CustomerRow = TextRow<'version' | 'subscriptions' | 'team_id'> & {
 } & Readonly<Record<string, string | null>>;
 
 /** The customers of these rows, one for each team, in the order of their ids. @throws StateNewer, StateUnreadable */
-export function customersIn(rows: readonly CustomerRow[]): readonly StoredCustomer[] {
+export function customersIn(
+  rows: readonly CustomerRow[],
+  idType: TeamsTable['id']['type'],
+): readonly StoredCustomer[] {
   const customers = new Map<string, StoredCustomer>();
   for (const row of rows) {
     const { customer_id: customerId, team_id: id } = row;
     const customer = customers.get(customerId) ?? customerIn(row);
-    const team: StoredTeam[] = id === null ? [] : [{ id, plan: planOfTexts(row) }];
+    const team: StoredTeam[] =
+      id === null ? [] : [{ id: applicationId(id, idType), plan: planOfTexts(row) }];
     customers.set(customerId, { ...customer, teams: [...customer.teams, ...team] });
   }
   return [...customers.values()];
+}
+
+/** A `bigint` within the range of a number is one. */
+function applicationId(id: string, type: TeamsTable['id']['type']): ApplicationId {
+  return type === 'bigint' && Number.isSafeInteger(Number(id)) ? Number(id) : id;
 }
 
 /** Without its teams. */

@@ -1,26 +1,9 @@
 // Reads events back from the log, such as those that a fold needs besides the state.
 
 import type { Statement } from '../postgres/statement.ts';
-import type { SubscriptionEvent } from '../rule/event.ts';
 import { KnownEvents, type NeededEvents } from '../rule/known-events.ts';
-import type { LoggedOutcome } from './log-event.ts';
-
-/** An event as the log returns it. */
-export type LoggedEvent = {
-  readonly position: number;
-  readonly key: string;
-  readonly eventId: string | null;
-  readonly type: string;
-  readonly customerId: string | null;
-  readonly receivedAtMs: number;
-  readonly outcome: LoggedOutcome;
-  /** For a parked event, its outcome with a team. */
-  readonly parkedOutcome: LoggedOutcome | null;
-  readonly body: Uint8Array;
-};
-
-/** Reads the body of a logged event; `null`: it can't be read. */
-export type ParseLogged = (logged: Omit<LoggedEvent, 'position'>) => SubscriptionEvent | null;
+import type { LoggedEvent } from './log-event.ts';
+import { parseLogged } from './parse-logged.ts';
 
 /** The columns of an event, for `eventsIn`. */
 export const EVENT_COLUMNS = `
@@ -81,14 +64,11 @@ export type LoggedEvents = {
 };
 
 /** The events of these rows, by customer. */
-export function eventsIn(
-  rows: readonly EventRow[],
-  parse: ParseLogged,
-): ReadonlyMap<string, LoggedEvents> {
+export function eventsIn(rows: readonly EventRow[]): ReadonlyMap<string, LoggedEvents> {
   const customers = new Map<string, LoggedEvents>();
   for (const { receivedText, bodyText, ...row } of rows) {
     const { customerId, outcome, parkedOutcome } = row;
-    const event = parse({
+    const event = parseLogged({
       ...row,
       receivedAtMs: Number(receivedText),
       body: Buffer.from(bodyText, 'base64'),

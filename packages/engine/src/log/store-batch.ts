@@ -11,14 +11,14 @@ import {
   type EventDecision,
   type SettleOptions,
 } from './decide.ts';
-import type { LogEvent, LogResult, ReadableEvent } from './log-event.ts';
+import type { IngestResult, LogEvent, ReadableEvent } from './log-event.ts';
 import {
   type CustomerRow,
   customersIn,
   readCustomersText,
   type StoredCustomer,
 } from './read-customers.ts';
-import { eventsIn, noEvents, type ParseLogged, readNeededEvents } from './read-events.ts';
+import { eventsIn, noEvents, readNeededEvents } from './read-events.ts';
 import { findsTeam, write } from './write.ts';
 import { writeText } from './write-text.ts';
 
@@ -26,7 +26,6 @@ export type StoreOptions = AccessRules & {
   readonly database: StatementRunner;
   /** The application's table, which can change while the process runs. */
   readonly findTeams: () => Promise<TeamsTable>;
-  readonly parse: ParseLogged;
   /** Is called with what could not be written, when a statement fails for a single customer. */
   readonly onFailed?: (decision: CustomerDecision) => void;
   /** An event that waited for a team has its outcome, without being ingested again. */
@@ -43,7 +42,7 @@ type BatchOptions = {
  * `locked`: not stored, because another transaction holds the customer's team, or has just changed it, or an earlier event
  * of the batch has to be stored first.
  */
-export type BatchResult = LogResult | 'locked';
+export type BatchResult = IngestResult | 'locked';
 
 /** Stores events and settles customers. */
 export class BatchStore {
@@ -98,11 +97,14 @@ export class BatchStore {
     return this.#texts;
   }
 
-  async #decide(arrivals: Arrivals, { read }: Texts, batch: BatchOptions & SettleOptions) {
+  async #decide(arrivals: Arrivals, { read, teams }: Texts, batch: BatchOptions & SettleOptions) {
     const { timeoutMs, isNamed: _, names = namesIn(arrivals), ...settling } = batch;
     const statement = { name: 'read_customers', text: read, values: [[...arrivals.keys()]] };
     const rows = await this.#options.database.run<CustomerRow>(statement, timeoutMs);
-    const customers = customersIn(rows).map((customer) => ({ ...customer, ...settling.rebuilt }));
+    const customers = customersIn(rows, teams.id.type).map((customer) => ({
+      ...customer,
+      ...settling.rebuilt,
+    }));
     const logged = await this.#readNeeded(arrivals, customers, timeoutMs);
     const { planSelection, keepsPaused } = this.#options;
     const options = { planSelection, keepsPaused, names, ...settling };
@@ -118,8 +120,7 @@ export class BatchStore {
       (arrivals.get(customerId) ?? []).flatMap((event) => eventsNeededFor(state, event) ?? []),
     );
     if (needed.length === 0) return new Map();
-    const { database, parse } = this.#options;
-    return eventsIn(await database.run(readNeededEvents(needed), timeoutMs), parse);
+    return eventsIn(await this.#options.database.run(readNeededEvents(needed), timeoutMs));
   }
 
   /**

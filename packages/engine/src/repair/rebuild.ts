@@ -1,15 +1,8 @@
 // Folds the whole event log again, and lets `settle` store and project the states that differ. They must be what ingesting
 // has stored, byte for byte.
 
-import { parseLogged } from '../log/parse-logged.ts';
 import type { Settle } from '../log/pipeline.ts';
-import {
-  EVENT_COLUMNS,
-  type EventRow,
-  eventsIn,
-  noEvents,
-  type ParseLogged,
-} from '../log/read-events.ts';
+import { EVENT_COLUMNS, type EventRow, eventsIn, noEvents } from '../log/read-events.ts';
 import type { ApplicationId } from '../postgres/application.ts';
 import type { Database, Query } from '../postgres/database.ts';
 import { canOthersSucceed, DatabaseBusy } from '../postgres/errors.ts';
@@ -91,7 +84,7 @@ async function rebuildCustomer(
 ): Promise<Difference[]> {
   const { query } = database;
   const { stored, rebuilt, subscriptionIds } = await foldLog(customerId, {
-    ...{ database, parse: parseLogged, deadlineMs: DEADLINE_MS },
+    ...{ database, deadlineMs: DEADLINE_MS },
     prunedBeforeMs: await readPrunedBefore(query),
   });
   const names = await readProductNames(query, productsOf(rebuilt.state));
@@ -121,7 +114,6 @@ function planIn(is: PlanInRow, plan: Plan | null): PlanInRow {
 
 type FoldOptions = {
   readonly database: StatementRunner;
-  readonly parse: ParseLogged;
   readonly deadlineMs: number;
   /** Events received before this time can be gone from the log; `null`: none are. */
   readonly prunedBeforeMs: number | null;
@@ -134,12 +126,12 @@ type FoldOptions = {
  */
 export async function foldLog(
   customerId: string,
-  { database, parse, deadlineMs, prunedBeforeMs }: FoldOptions,
+  { database, deadlineMs, prunedBeforeMs }: FoldOptions,
 ) {
   type StateRow = { readonly version: string; readonly subscriptions: string };
   const [row] = await database.run<StateRow>(readStoredState(customerId), deadlineMs);
   const rows = await database.run<EventRow>(readEventsOfCustomer(customerId), deadlineMs);
-  const { known } = eventsIn(rows, parse).get(customerId) ?? noEvents();
+  const { known } = eventsIn(rows).get(customerId) ?? noEvents();
   const stored = row === undefined ? NO_STATE : readState(row.subscriptions);
   const state = withoutPruned(foldAll(known.all()), stored, prunedBeforeMs);
   const ids = new Set([...stored.subscriptions.keys(), ...state.subscriptions.keys()]);

@@ -63,8 +63,8 @@ export async function replayEvent(
     if (result === undefined) throw new RangeError('an event has no result');
     if (isUnreadable) await deleteUnreadable(query, event, received.key);
     // An earlier event of its customer can have given it an outcome before it was its turn.
-    const { outcome, firstOutcome = outcome, teamIds } = result;
-    return { ...replayed, teamIds, outcome: event.outcome === 'parked' ? firstOutcome : outcome };
+    const { outcome, loggedOutcome, teamIds } = result;
+    return { ...replayed, teamIds, outcome: event.outcome === 'parked' ? loggedOutcome : outcome };
   } catch (error) {
     if (!canOthersSucceed(error)) throw error;
     return { ...replayed, outcome: 'failed', error };
