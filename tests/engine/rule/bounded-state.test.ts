@@ -14,7 +14,7 @@ import {
 } from 'instep-engine/rule';
 import { expect, test } from 'vitest';
 import { repetitions } from '../../support/test-length.ts';
-import { eventOf } from '../support/events.ts';
+import { eventOf, eventsOf } from '../support/events.ts';
 
 const statuses = ['active', 'trialing', 'canceled', 'canceled', 'incomplete_expired', 'past_due'];
 
@@ -103,3 +103,32 @@ function wholeHistory(arrived: readonly SubscriptionEvent[], planSelection: 'new
   });
   return { state, outcomes };
 }
+
+/** The ids that are kept after these events. */
+const idsAfter = (...events: readonly SubscriptionEvent[][]) => [
+  ...foldAll(events.flat()).subscriptions.keys(),
+];
+const several = (count: number, createdSeconds: number, status: string) =>
+  Array.from({ length: count }, (_, index) => eventsOf(`sub_${index}`, createdSeconds, status));
+
+test('more than 20 subscriptions are dropped that ended longest ago, the smallest id first', () => {
+  const old = ['d', 'c', 'b', 'a'].map((id, index) =>
+    eventsOf(id, [30, 20, 10, 20][index] ?? 0, 'incomplete_expired'),
+  );
+  const kept = (count: number) =>
+    idsAfter(...old, ...several(count, 40, 'incomplete_expired'))
+      .join('')
+      .split('sub')[0];
+  expect([16, 17, 18, 19].map(kept)).toEqual(['dcba', 'dca', 'dc', 'd']);
+});
+
+test('one that grants a plan or has an ambiguous order is not dropped, nor one that has not ended', () => {
+  const granting = [eventsOf('a', 1, 'active'), eventsOf('a', 2, 'incomplete_expired')];
+  const ambiguous = eventsOf('b', 1, 'unpaid', 'canceled');
+  const others = [eventsOf('c', 95, 'active'), eventsOf('d', 3, 'canceled')];
+  const ids = idsAfter(...granting, ambiguous, ...others, ...several(25, 90, 'canceled'));
+  expect(ids.slice(0, 3)).toEqual(['a', 'b', 'c']);
+  expect(ids).not.toContain('d');
+  expect(foldAll(several(20, 90, 'canceled').flat()).hasDropped).toBe(false);
+  expect(foldAll(several(25, 90, 'past_due').flat()).hasDropped).toBe(false);
+});

@@ -63,6 +63,7 @@ test.each<[string, Member, Json]>([
   ['null was a value', 7, null],
   ['null was false', false, null],
   ['the object was null', null, { id: 'p1' }],
+  ['the empty object was null', null, {}],
   ['the object was its id', 'p1', { id: 'p1' }],
   ['the list was a string', 'a', ['a']],
   ['one member of an object differs', { id: 'p1', amount: 5 }, { id: 'p1', amount: 6 }],

@@ -1,4 +1,4 @@
-import { KnownEvents } from 'instep-engine/rule';
+import { eventsNeededFor, foldAll, KnownEvents, NO_STATE } from 'instep-engine/rule';
 import { expect, test } from 'vitest';
 import { eventOf } from '../support/events.ts';
 
@@ -44,4 +44,22 @@ test('the next second is that of the next event of the same subscription', () =>
   expect(known.nextSecondsAfter(at(5).subscription)).toBe(10);
   expect(known.nextSecondsAfter(at(30).subscription)).toBeNull();
   expect(new KnownEvents().nextSecondsAfter(at(30).subscription)).toBeNull();
+});
+
+test('the log is asked about the second of an event that is not the newest, and about all of a dropped subscription', () => {
+  const state = foldAll([at(20)]);
+  const dropped = { ...state, hasDropped: true };
+  const undated = { ...at(30), key: at(0).key.replace(/^.{8}/, '00000000') };
+  const other = at(30, { subscriptionId: 'sub_2' });
+  for (const newest of [at(21), other]) expect(eventsNeededFor(state, newest)).toBeNull();
+  expect(eventsNeededFor(NO_STATE, at(0))).toBeNull();
+  expect(eventsNeededFor(dropped, at(21))).toBeNull();
+  for (const event of [at(20), at(10), undated]) {
+    const { key, subscription } = event;
+    const { customerId, subscriptionId, createdSeconds } = subscription;
+    const range = { fromSeconds: createdSeconds, toSeconds: createdSeconds };
+    expect(eventsNeededFor(state, event)).toEqual({ key, customerId, subscriptionId, ...range });
+  }
+  const all = { fromSeconds: 0, toSeconds: 253_402_300_799 };
+  expect(eventsNeededFor(dropped, other)).toMatchObject({ subscriptionId: 'sub_2', ...all });
 });

@@ -1,7 +1,14 @@
 import fc from 'fast-check';
-import { foldAll, NO_STATE, selectedReport, teamPlan } from 'instep-engine/rule';
+import {
+  ambiguousReport,
+  bestOf,
+  foldAll,
+  NO_STATE,
+  selectedReport,
+  teamPlan,
+} from 'instep-engine/rule';
 import { describe, expect, test } from 'vitest';
-import { eventOf } from '../support/events.ts';
+import { eventOf, eventsOf } from '../support/events.ts';
 import { permutations } from '../support/permutations.ts';
 
 type Report = NonNullable<Parameters<typeof eventOf>[0]>;
@@ -85,4 +92,18 @@ test.each([
 ])('the name of the plan is %s', (_, report, name) => {
   const names = new Map([['prod_1', 'Gold']]);
   expect(teamPlan(stateOf([report]), 'newest', names)?.planName).toBe(name);
+});
+
+test('of subscriptions that are equally good, several are the best, and none if none grants a plan', () => {
+  const best = (...statuses: readonly string[]) => bestOf(statuses, (status) => status);
+  expect(best('trialing', 'active', 'canceled', 'active')).toEqual(['active', 'active']);
+  expect(best('trialing', 'canceled')).toEqual(['trialing']);
+  expect(best('past_due', 'canceled')).toEqual([]);
+});
+
+test('Stripe is asked about the oldest second that leaves the order open', () => {
+  const known = [...eventsOf('sub_1', 1, 'active'), ...eventsOf('sub_2', 2, 'past_due')];
+  expect(ambiguousReport(foldAll(known))).toBeNull();
+  const open = [20, 10, 30].map((at) => eventsOf(`sub_at_${at}`, at, 'active', 'unpaid'));
+  expect(ambiguousReport(foldAll([...known, ...open.flat()]))?.createdSeconds).toBe(10);
 });

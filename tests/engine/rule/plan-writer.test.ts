@@ -20,6 +20,10 @@ const NAMELESS = foldAll([eventOf({ subscriptionId: null })]);
 const NAMELESS_PLAN = teamPlan(NAMELESS, 'newest', new Map()) ?? NO_PLAN;
 const PAID = teamPlan(ACTIVE, 'newest', new Map()) ?? NO_PLAN;
 
+const other = eventOf({ subscriptionId: 'sub_2', createdSeconds: 9, status: 'unpaid' });
+const TWO = foldAll([active, other]);
+const END_OF_ANOTHER = { ...NO_PLAN, subscriptionStatus: 'unpaid' };
+
 const GIFT = { planName: 'Gift', subscriptionStatus: 'active' };
 
 test.each<[string, PlanInRow, CustomerState, string]>([
@@ -34,6 +38,8 @@ test.each<[string, PlanInRow, CustomerState, string]>([
   ['of nobody knows which', { providerSubscriptionId: 'sub_9' }, ENDED, 'unknown subscription'],
   ['of the price that was paid', { priceId: 'price_1' }, ACTIVE, 'instep'],
   ['of another price', { priceId: 'price_2' }, ACTIVE, 'by hand'],
+  ['of the newest subscription', END_OF_ANOTHER, TWO, 'instep'],
+  ['of the best subscription', PAID, TWO, 'instep'],
   [
     'in whose new column nothing was written yet',
     { providerSubscriptionId: 'sub_1', priceId: null },

@@ -46,5 +46,6 @@ test('a flag that is false in a row is right where the plan has none', () => {
   expect(isPlanOf({ cancelAtPeriodEnd: false }, NO_PLAN)).toBe(true);
   expect(isPlanOf({ cancelAtPeriodEnd: true }, NO_PLAN)).toBe(false);
   expect(isPlanOf({ cancelAtPeriodEnd: null }, whole)).toBe(false);
+  expect(isPlanOf({ cancelAtPeriodEnd: false }, { ...whole, cancelAtPeriodEnd: true })).toBe(false);
   expect(isPlanOf({ quantity: 0 }, NO_PLAN)).toBe(false);
 });

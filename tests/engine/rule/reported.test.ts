@@ -1,4 +1,4 @@
-import { type Plan, reportedBy } from 'instep-engine/rule';
+import { CONTRACT_FIELDS, type Plan, reportedBy } from 'instep-engine/rule';
 import { expect, test } from 'vitest';
 import { eventOf } from '../support/events.ts';
 
@@ -47,6 +47,15 @@ test.each<[string, JsonObject, number | undefined]>([
   ['no text', { current_period_end: '60' }, undefined],
 ])('the end of the period is %s', (_, object, seconds) => {
   expect(plan(object).currentPeriodEndsAt).toBe(seconds);
+});
+
+test('the contract has four fields', () => {
+  expect(CONTRACT_FIELDS).toEqual(Object.keys(plan({})));
+});
+
+test('a planned end is a time', () => {
+  expect(reported({ cancel_at: 60 }).cancelAtSeconds).toBe(60);
+  expect(reported({ cancel_at: '60' }).cancelAtSeconds).toBeNull();
 });
 
 test('the quantity is that of the first item, or of the subscription before items', () => {

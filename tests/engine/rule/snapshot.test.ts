@@ -1,5 +1,6 @@
-import type { SubscriptionEvent } from 'instep-engine/rule';
+import { foldAll, isOutdated, KnownEvents, type SubscriptionEvent } from 'instep-engine/rule';
 import { describe, expect, test } from 'vitest';
+import { eventOf } from '../support/events.ts';
 import { permutations } from '../support/permutations.ts';
 import { ambiguous, decidingAfter, event, known, snapshot } from '../support/tie-groups.ts';
 
@@ -17,13 +18,6 @@ test('a snapshot takes precedence over a path of the events', () => {
   const unpaid = event({ status: 'unpaid' }, { status: 'active' });
   const word = snapshot({ status: 'active' });
   expect(decidingAfter([word, active, unpaid])).toEqual(known(word));
-});
-
-test('a snapshot without an effect decides the same in every order of arrival, and takes no plan', () => {
-  const word = snapshot({ status: 'past_due' });
-  for (const arrived of permutations([active, canceled, word])) {
-    expect(decidingAfter(arrived)).toEqual(known(active));
-  }
 });
 
 test('a snapshot without an effect shows where the path ends', () => {
@@ -45,6 +39,38 @@ test('a snapshot without an effect shows the end of the path in all but the stat
   const word = snapshot({ status: 'past_due', product: 'base' });
   for (const arrived of permutations([plus, base, word])) {
     expect(decidingAfter(arrived)).toEqual(known(base));
+  }
+  const other = snapshot({ status: 'past_due', product: 'plus' });
+  for (const arrived of permutations([plus, base, other])) {
+    expect(decidingAfter(arrived)).toEqual(known(plus));
+  }
+});
+
+test('a snapshot without an effect shows the event that left the same in every changed member', () => {
+  const due = event({ status: 'past_due', product: 'plus' }, { status: 'unpaid' });
+  const base = event(
+    { status: 'active', product: 'base' },
+    { status: 'past_due', product: 'plus' },
+  );
+  const plus = event({ status: 'active', product: 'plus' }, { product: 'base' });
+  const unpaid = event({ status: 'unpaid', product: 'plus' }, { status: 'active' });
+  const word = snapshot({ status: 'past_due', product: 'plus' });
+  for (const arrived of permutations([due, base, plus, unpaid, word])) {
+    expect(decidingAfter(arrived)).toEqual(known(unpaid));
+  }
+});
+
+test.each([
+  ['one that grants a plan', ['canceled', 'trialing'], 'trialing'],
+  ['a paid one', ['active', 'canceled'], 'active'],
+  ['the best one', ['trialing', 'active'], 'active'],
+  ['the same one', ['unpaid', 'canceled'], 'canceled'],
+])('where not even a snapshot shows the order, %s decides', (_, statuses, decides) => {
+  const events = statuses.map((status) => event({ status }));
+  for (const arrived of permutations([...events, snapshot({ status: 'past_due' })])) {
+    expect(decidingAfter(arrived)).toEqual(
+      known(events.find(({ subscription }) => subscription.status === decides)),
+    );
   }
 });
 
@@ -74,5 +100,26 @@ describe('a snapshot of a cycle', () => {
   test('decides again when a later snapshot includes all events', () => {
     const later = shown([...cycle, ended]);
     expect(decidingAfter([...cycle, shown(cycle), ended, later])).toEqual(known(later));
+  });
+});
+
+describe('a snapshot that was asked for is outdated', () => {
+  const asked = (createdSeconds: number, ...seen: readonly SubscriptionEvent[]) => ({
+    ...eventOf({ createdSeconds }),
+    isSnapshot: true,
+    seenKeys: new Set(seen.map(({ key }) => key)),
+  });
+  const due = event({ status: 'past_due' });
+  test.each<[string, boolean, readonly SubscriptionEvent[], SubscriptionEvent]>([
+    ['not if it has seen all events', false, [active, canceled], asked(10, active, canceled)],
+    ['if it has not seen one', true, [active, canceled], asked(10, active)],
+    ['if its order is known', true, [active], asked(10, active)],
+    ['if the order of another second is unknown', true, [active, canceled], asked(9)],
+    ['if no event has an effect', true, [due], asked(10, due)],
+    ['if its subscription is unknown', true, [], asked(10)],
+    ['not if it was listed', false, [active], snapshot({ status: 'active' })],
+    ['not if it is an event', false, [active], canceled],
+  ])('%s', (_, expected, events, one) => {
+    expect(isOutdated(foldAll(events), one, new KnownEvents(events))).toBe(expected);
   });
 });

@@ -1,4 +1,5 @@
 import {
+  ENDED_STATUSES,
   effectOf,
   GRANTING_STATUSES,
   rankOf,
@@ -21,6 +22,10 @@ test('active is better than trialing, and every other status is equally bad', ()
   expect(rankOf('trialing')).toBeGreaterThan(0);
   const others = Object.keys(STATUSES).filter((status) => !GRANTING_STATUSES.includes(status));
   expect(others.map(rankOf)).toEqual(others.map(() => 0));
+});
+
+test('two statuses are ends', () => {
+  expect(ENDED_STATUSES).toEqual(['incomplete_expired', 'canceled']);
 });
 
 test('every status gives access to one extent', () => {

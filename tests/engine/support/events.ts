@@ -37,6 +37,14 @@ export function eventOf(reported: Reported = {}): SubscriptionEvent {
   };
 }
 
+/** Events of one subscription in one second, one for each status. */
+export const eventsOf = (
+  subscriptionId: string,
+  createdSeconds: number,
+  ...statuses: readonly string[]
+): SubscriptionEvent[] =>
+  statuses.map((status) => eventOf({ subscriptionId, createdSeconds, status }));
+
 function keyOf(createdSeconds: number, number: number): string {
   const time = Math.max(1, createdSeconds).toString(16).padStart(8, '0');
   return `${time}-0000-0000-0000-${number.toString(16).padStart(12, '0')}`;

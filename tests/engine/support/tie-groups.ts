@@ -25,6 +25,12 @@ export function snapshot(after: JsonObject): SubscriptionEvent {
   return { ...event(after), isSnapshot: true };
 }
 
+/** An event without `created`, received in this second. */
+export function undated(after: JsonObject): SubscriptionEvent {
+  const received = event(after);
+  return { ...received, key: received.key.replace(/^.{8}/, '00000000') };
+}
+
 /** Changes within one second: each event changes some members and names the replaced values. */
 export function changes(states: readonly JsonObject[]): SubscriptionEvent[] {
   return states.map((after, index) => {
