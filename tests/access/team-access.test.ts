@@ -115,12 +115,6 @@ describe.each(postgresServers)('instep.team_access on $name', (server) => {
     expect(await accessOf(teamId)).toMatchObject(expected);
   });
 
-  test('a status without any event with an effect counts too', async () => {
-    const { teamId, customerId } = await store.addTeam();
-    await deliver({ customerId, status: 'incomplete' });
-    expect(await accessOf(teamId)).toMatchObject({ reason: 'incomplete', hasAccess: false });
-  });
-
   describe('a grace for payments that are due', () => {
     test('ends when the current run of past-due events is too old', async () => {
       const { teamId, customerId } = await store.addTeam();
@@ -195,13 +189,6 @@ describe.each(postgresServers)('instep.team_access on $name', (server) => {
       await deliver({ customerId, status, createdSeconds: NOW - 30 * DAY }, members);
       expect(await accessOf(teamId)).toMatchObject({ ...ACCESS, reason: status });
     });
-
-    test('of several items is that of the first period to end', async () => {
-      const { teamId, customerId } = await store.addTeam();
-      const items = { data: [ending(300), ending(10)] };
-      await deliver({ customerId }, { items, cancel_at_period_end: true, cancel_at: null });
-      expect(await accessOf(teamId)).toMatchObject({ ...ACCESS, endsAt: at(NOW + 10 * DAY) });
-    });
   });
 
   test('a paused subscription keeps access if the policy says so', async () => {
@@ -209,29 +196,6 @@ describe.each(postgresServers)('instep.team_access on $name', (server) => {
     await deliver({ customerId, status: 'paused' });
     await storePolicy(store.database.query, { ...DEFAULTS, keepsPaused: true });
     expect(await accessOf(teamId)).toMatchObject({ reason: 'paused', hasAccess: true });
-  });
-
-  const NO_CARD = {
-    trial_end: NOW + DAY,
-    default_payment_method: null,
-    trial_settings: { end_behavior: { missing_payment_method: 'pause' } },
-  };
-
-  test.each([
-    ['cancel_at', { cancel_at: NOW + 5 * DAY, current_period_end: NOW + DAY }, NOW + 5 * DAY],
-    [
-      'the end of the period',
-      { cancel_at_period_end: true, items: { data: [{ current_period_end: NOW + DAY }] } },
-      NOW + DAY,
-    ],
-    ['the end of a trial without a card', NO_CARD, NOW + DAY],
-    ['nothing, with a card', { ...NO_CARD, default_payment_method: 'pm_1' }, null],
-    ['nothing', { current_period_end: NOW + DAY, trial_end: NOW + DAY }, null],
-    ['nothing that is no time', { cancel_at: 'soon' }, null],
-  ])('access ends at %s', async (_, members, endsAt) => {
-    const { teamId, customerId } = await store.addTeam();
-    await deliver({ customerId, createdSeconds: NOW, status: 'trialing' }, members);
-    expect(await accessOf(teamId)).toMatchObject({ endsAt: endsAt && at(endsAt) });
   });
 
   test('shows the subscription of the plan, if two deciding events are of one second', async () => {

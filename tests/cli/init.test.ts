@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { NEXT_CODE } from 'create-instep/src/nextjs.ts';
 import { MOUNTS } from 'create-instep/src/node-app.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { PLAIN_SERVERS } from '../support/init/plain-servers.ts';
 import {
   createStarterApp,
   type Files,
@@ -412,48 +413,6 @@ test.each([
   expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('is damaged') });
 });
 
-const SERVERS = {
-  Express: `import express from 'express';\n\nconst app = express();\napp.use(express.json());\n`,
-  Fastify: `import Fastify from "fastify"\n\nexport function build(options) {\n  const server = Fastify({\n    logger: true,\n    ...options\n  })\n  server.get("/", async () => "the app")\n  return server\n}\n`,
-  Hono: `import { serve } from '@hono/node-server';\nimport { Hono } from 'hono';\n\nconst app = new Hono<{ Variables: { user: string } }>();\napp.get('/', (context) => context.text('the app'));\n`,
-} as const;
-
-const CONNECTED = {
-  Express: `import express from 'express';
-import { createNodeHandler } from 'instep/node';
-
-const app = express();
-const instep = createNodeHandler();
-app.use(instep);
-app.use(express.json());
-`,
-  Fastify: `import Fastify from "fastify"
-import { fastifyInstep } from 'instep/node';
-
-export function build(options) {
-  const server = Fastify({
-    logger: true,
-    ...options
-  })
-  server.register(fastifyInstep);
-  server.get("/", async () => "the app")
-  return server
-}
-`,
-  Hono: `import { serve } from '@hono/node-server';
-import { Hono } from 'hono';
-import { createHandler } from 'instep';
-
-const app = new Hono<{ Variables: { user: string } }>();
-const instep = createHandler();
-app.mount('/api/user', instep, { replaceRequest: false });
-app.mount('/api/stripe/webhook', instep, { replaceRequest: false });
-app.get('/', (context) => context.text('the app'));
-`,
-};
-
-const COMMON_JS = `const express = require('express');\nconst { json } = express;\n\nconst server = express();\nserver.use(json());\n`;
-
 const nodeApp = (framework: string, path: string, text: string, others: Files = {}): string => {
   const dependencies = { [framework.toLowerCase()]: '5', instep: 'file:instep' };
   const folder = createFolder();
@@ -464,25 +423,28 @@ const nodeApp = (framework: string, path: string, text: string, others: Files = 
   return folder;
 };
 
-test.each(someOf(1, Object.entries(SERVERS)))(
-  '--inside connects a plain %s app, and --undo reverses it',
-  async (framework, text) => {
-    const folder = nodeApp(framework, 'src/server.js', text);
+/** The framework, as the lines that are added for it have it. */
+const nameOf = (framework: string) =>
+  ({ express: 'Express', fastify: 'Fastify', hono: 'Hono' })[framework] as keyof typeof MOUNTS;
+
+test.each(someOf(2, PLAIN_SERVERS))(
+  '--inside connects $file of a plain $framework app, and --undo reverses it',
+  async ({ framework, file, text }) => {
+    const name = nameOf(framework);
+    const folder = nodeApp(name, file, text);
     const before = filesOf(folder);
     expect(await init(folder, '--inside', '--yes')).toMatchObject({ code: 0 });
-    expect(filesOf(folder)['src/server.js']).toBe(CONNECTED[framework as keyof typeof SERVERS]);
+    const connected = filesOf(folder)[file] ?? '';
+    expect(connected).toMatch(/(?:import|require).* ?'instep(?:\/node)?'/);
+    for (const line of MOUNTS[name].lines.split('\n')) expect(connected).toContain(line);
     expect((await init(folder)).stdout).toContain('No file of the app has to be changed.');
     expect(await init(folder, '--undo', '--yes')).toMatchObject({ code: 0 });
     expect(filesOf(folder)).toEqual(before);
   },
 );
 
-test('--inside connects a CommonJS app under the name of its object', async () => {
-  const folder = nodeApp('Express', 'server.cjs', COMMON_JS);
-  const { stdout } = await init(folder, '--inside');
-  expect(stdout).toContain("+const { createNodeHandler } = require('instep/node');");
-  expect(stdout).toContain('+server.use(instep);');
-});
+const serverOf = (name: string) =>
+  PLAIN_SERVERS.find(({ framework }) => framework === name)?.text ?? '';
 
 const UNKNOWN_CODE = [
   ['nowhere', 'Express', 'export const nothing = 1;\n'],
@@ -491,8 +453,8 @@ const UNKNOWN_CODE = [
     'Hono',
     "import { Hono } from 'hono';\nconst app = new Hono().basePath('/api');\n",
   ],
-  ['has a route', 'Fastify', `${SERVERS.Fastify}\napp.post('/api/stripe/webhook', webhook);\n`],
-  ['src/app.ts, src/app.ts', 'Express', `${SERVERS.Express}const other = express();\n`],
+  ['has a route', 'Fastify', `${serverOf('fastify')}\napp.post('/api/stripe/webhook', webhook);\n`],
+  ['src/app.ts, src/app.ts', 'Express', `${serverOf('express')}const other = express();\n`],
 ] as const;
 
 test.each(someOf(2, UNKNOWN_CODE))(
@@ -500,7 +462,7 @@ test.each(someOf(2, UNKNOWN_CODE))(
   async (reason, framework, text) => {
     const { stdout } = await init(nodeApp(framework, 'src/app.ts', text), '--inside', '--yes');
     expect(stdout).toContain(reason);
-    expect(stdout).toContain(`    ${MOUNTS[framework as keyof typeof MOUNTS].importLine}`);
+    expect(stdout).toContain(`    ${MOUNTS[framework].importLine}`);
     expect(stdout).not.toContain('+++ src/app.ts');
   },
 );
@@ -569,19 +531,6 @@ describe('an app without HS256 sessions gets no profile', () => {
     expect(filesOf(folder)).toEqual(before);
   });
 
-  test.each<[keyof typeof SERVERS, string]>(
-    someOf(1, [
-      ['Express', 'createNodeHandler({ profile: false });\napp.use(instep);'],
-      ['Fastify', 'server.register(fastifyInstep, { profile: false });'],
-      ['Hono', "createHandler({ profile: false });\napp.mount('/api/stripe/webhook'"],
-    ]),
-  )('in %s', async (framework, lines) => {
-    const others = { ...NO_SESSIONS, '.env': variables };
-    const folder = nodeApp(framework, 'src/server.js', SERVERS[framework], others);
-    expect(await init(folder, '--inside', '--yes')).toMatchObject({ code: 0 });
-    expect(filesOf(folder)['src/server.js']).toContain(lines);
-  });
-
   test('and what only the shell has set is written for the others, once', async () => {
     const folder = createStarterApp(variables);
     const shell = { PROFILE: 'off', TEAM_PLAN: 'newest' };
@@ -591,13 +540,6 @@ describe('an app without HS256 sessions gets no profile', () => {
     expect(filesOf(folder)['.env']).toBe(written);
     expect((await run()).stdout).toContain('No file of the app has to be changed.');
     expect(filesOf(folder)['.env']).toBe(written);
-  });
-
-  test('unless PROFILE says that it has one', async () => {
-    const folder = createStarterApp(`PROFILE=on\n${VARIABLES}`, NO_SESSIONS);
-    const done = await init(folder, '--inside', '--yes');
-    expect(done.stdout).toMatch(/^profile +GET \/api\/user$/m);
-    expect(filesOf(folder)[USER]).toBe(NEXT_CODE.user);
   });
 });
 

@@ -233,15 +233,6 @@ describe('a waiting customer', () => {
 });
 
 describe('a team that is out of sync', () => {
-  test('is repaired, which clears the alarm of the overview', async () => {
-    const teamId = await arrange('Acme', { isMissed: true });
-    await account.compare();
-    expect((await pages.get('/')).text).toContain('1 issue needs attention.');
-    expect((await send([['one', `repair team:${teamId}`]])).results).toEqual(['repaired']);
-    expect((await planOf(teamId))?.subscriptionStatus).toBe('canceled');
-    expect((await pages.get('/')).html).not.toContain('data-issue=');
-  });
-
   test('stays on the list when the database refuses the repair', async () => {
     const teamId = await arrange('Acme', { isMissed: true });
     await query(`alter table teams add constraint never_canceled

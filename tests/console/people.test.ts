@@ -62,22 +62,6 @@ test('an operator acts under the name of the token, also in the log', async () =
   );
 });
 
-test('the actions of one person can be listed and exported', async () => {
-  const ada = await logIn(ADA);
-  await ada.post('/actions', { one: 'restore team:1' });
-  const { query } = service.database;
-  await query(`insert into instep.operator_actions
-                      (form_id, subject, action, is_done, outcome, operator, operator_how)
-               values (gen_random_uuid(), 'team:1', 'sync', true, '{"code":"order-known"}', 'uid:0', 'command')`);
-  expect(await htmlOf(ada, '/actions')).toContain('href="/actions?operator=uid%3A0"');
-  const html = await htmlOf(ada, '/actions?operator=uid%3A0');
-  expect(html).not.toContain('operator=ada"');
-  expect(html).toContain('href="/actions?operator=uid%3A0&amp;format=csv"');
-  const rows = (await htmlOf(ada, '/actions?operator=uid%3A0&format=csv')).trim().split('\r\n');
-  expect(rows).toHaveLength(2);
-  expect(rows[1]).toContain('uid:0,command,sync');
-});
-
 describe('a viewer', () => {
   test('changes nothing with a form that was forged', async () => {
     const before = await audit();

@@ -38,37 +38,6 @@ describe('events with and without a time in one second', () => {
   const dated = (customerId: string, status: string, createdSeconds = SECOND) =>
     receivedEvent({ customerId, status, createdSeconds });
 
-  test.each([
-    ['active', 'trialing'],
-    ['trialing', 'active'],
-  ])('the later arrival of %s and %s wins', async (first, second) => {
-    const ingest = openPipeline(store.database);
-    const orders = [
-      (customerId: string) => [dated(customerId, first), undated(customerId, second, SECOND)],
-      (customerId: string) => [undated(customerId, first, SECOND), dated(customerId, second)],
-    ];
-    for (const order of orders) {
-      const { teamId, customerId } = await store.addTeam();
-      for (const event of order(customerId)) await ingest([event]);
-      expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus: second });
-      expect(await rebuilt(teamId)).toEqual([]);
-    }
-  });
-
-  test.each([
-    ['a late older event', dated],
-    ['an event without an effect', undated],
-  ] as const)('%s changes nothing, and rebuild agrees', async (_, event) => {
-    const ingest = openPipeline(store.database);
-    const { teamId, customerId } = await store.addTeam();
-    await ingest([dated(customerId, 'canceled')]);
-    await ingest([undated(customerId, 'active', SECOND)]);
-    await ingest([event(customerId, 'trialing', SECOND - 1)]);
-    await ingest([dated(customerId, 'past_due')]);
-    expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
-    expect(await rebuilt(teamId)).toEqual([]);
-  });
-
   test('a parked event keeps its place in the order of arrival', async () => {
     const ingest = openPipeline(store.database);
     for (const parked of [dated, undated]) {

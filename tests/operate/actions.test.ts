@@ -1,15 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import {
-  type Difference,
   findActions,
   findEvents,
   type Operator,
   perform,
-  type Replayed,
   readTeam,
   rebuildTeams,
   reconcileTeams,
-  redactCustomer,
   replayLog,
 } from 'instep/operate';
 import { readTeamChanges } from 'instep-engine/postgres';
@@ -34,31 +31,6 @@ beforeEach(async () => {
 const park = (customerId: string) =>
   operated.deliver({ customerId, productId: 'prod_pro', createdSeconds: secondsAgo(3_600) });
 
-test('links a team to a customer whose events are parked, and records who did it', async () => {
-  const teamId = await newTeam('Acme');
-  await park('cus_1');
-  const note = 'paid with another address';
-  const { isDone, result } = (await link(teamOf(teamId), 'cus_1', null, note)) ?? {};
-  expect(isDone).toBe(true);
-  expect(result).toMatchObject({ code: 'linked', teamId, customerId: 'cus_1', former: null });
-  expect(await planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
-  const by = { operator: 'user:7', how: 'application', note, teamName: 'Acme' };
-  expect(await recorded()).toMatchObject([
-    { ...by, subject: `team:${teamId}`, action: 'link', result },
-  ]);
-});
-
-test('replaces a customer only if asked to', async () => {
-  const teamId = await newTeam('Acme', 'cus_1');
-  expect(await link(teamOf(teamId), 'cus_2')).toMatchObject({
-    isDone: false,
-    result: { code: 'has-another-customer', customerId: 'cus_1' },
-  });
-  const replaced = await link(teamOf(teamId), 'cus_2', 'cus_1');
-  expect(replaced?.result).toMatchObject({ code: 'linked', former: 'cus_1' });
-  expect(await readTeam(context, teamId)).toMatchObject({ customerId: 'cus_2' });
-});
-
 test('does not link a customer that Stripe does not know, unless Stripe does not answer', async () => {
   const teamId = await newTeam('Acme');
   const unknown = await link(teamOf(teamId), 'cus_typo');
@@ -66,15 +38,6 @@ test('does not link a customer that Stripe does not know, unless Stripe does not
   expect(await readTeam(context, teamId)).toMatchObject({ customerId: null });
   account.fault = () => ({ status: 500 });
   expect((await link(teamOf(teamId), 'cus_typo'))?.result.code).toBe('linked');
-});
-
-test.each(['cus_2', null])('unlinks no customer but the expected one: %s', async (expected) => {
-  const teamId = await newTeam('Acme', 'cus_1');
-  expect(await unlink(teamId, expected)).toMatchObject({
-    isDone: false,
-    result: { code: 'has-another-customer', customerId: 'cus_1' },
-  });
-  expect(await readTeam(context, teamId)).toMatchObject({ customerId: 'cus_1' });
 });
 
 test('does not wait for a team that another transaction holds', async () => {
@@ -209,45 +172,5 @@ test('reconciles all teams, and records repairs but no dry run', async () => {
   expect(await planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
   expect(await recorded()).toMatchObject([
     { action: 'reconcile', subject: 'teams:all', isDone: true, result: { code: 'reconciled' } },
-  ]);
-});
-
-test('reports and repairs what differs from the event log', async () => {
-  const teamId = await newTeam('Acme', 'cus_1');
-  await park('cus_1');
-  // Since a defect, or by hand.
-  await query(`update instep.customers
-                  set subscriptions = replace(subscriptions::text, '"active"', '"canceled"')::json`);
-  const found: Difference[] = [];
-  const onDifference = (one: Difference) => void found.push(one);
-  await rebuildTeams(context, operator, { isDryRun: true, onDifference });
-  expect(found).toMatchObject([{ teamId }]);
-  const none = { repaired: 0, kept: 0, failed: 0 };
-  const repaired = await rebuildTeams(context, operator, { teamId });
-  expect(repaired).toEqual({ ...none, repaired: 1 });
-  expect(await rebuildTeams(context, operator)).toEqual(none);
-  expect(await recorded()).toMatchObject([
-    { action: 'rebuild', subject: 'teams:all', result: { code: 'rebuilt', repaired: 0 } },
-    { action: 'rebuild', subject: `team:${teamId}`, isDone: true, result: { repaired: 1 } },
-  ]);
-});
-
-test('records who replayed, redacted and dismissed logged events', async () => {
-  await park('cus_1');
-  await replayLog(context, operator, findEvents(context).all());
-  const events = await collect(findEvents(context).all());
-  const replayed: Replayed[] = [];
-  const onReplayed = (one: Replayed) => replayed.push(one);
-  const outcomes = await replayLog(context, operator, events, onReplayed);
-  expect(outcomes).toEqual({ parked: 1 });
-  expect(replayed).toMatchObject([{ outcome: 'parked' }]);
-  expect(await redactCustomer(context, operator, 'cus_1')).toBe(1);
-  const by = { operator: 'user:7', how: 'application', isDone: true };
-  const position = replayed[0]?.event.position;
-  const customer = 'customer:cus_1';
-  expect(await recorded()).toMatchObject([
-    { ...by, action: 'redact', subject: customer, result: { code: 'redacted', events: 1 } },
-    { ...by, action: 'replay', subject: `event:${position}`, result: { outcomes: { parked: 1 } } },
-    { ...by, action: 'replay', subject: 'events:all', result: { outcomes: { parked: 1 } } },
   ]);
 });

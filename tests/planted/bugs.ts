@@ -11,6 +11,22 @@ export type PlantedBug = {
   readonly level: Level;
 };
 
+/** The tests that can detect a bug, by its level. */
+export const TESTS = {
+  unit: [
+    'tests/ingest/ties-and-snapshots.test.ts',
+    'tests/ingest/application-plans.test.ts',
+    'tests/maintenance/asking.test.ts',
+    'tests/maintenance/reconcile/',
+  ],
+  engine: [
+    'tests/engine/log/event-log.test.ts',
+    'tests/engine/rule/fold.test.ts',
+    'tests/engine/rule/bounded-state.test.ts',
+    'tests/engine/log/concurrency.test.ts',
+  ],
+} as const;
+
 type Edit = readonly [search: string, replace: string];
 type Level = 'core' | 'store' | 'unit' | 'engine';
 

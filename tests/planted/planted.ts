@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'vitest';
-import { PLANTED_BUGS, type PlantedBug } from './bugs.ts';
+import { PLANTED_BUGS, type PlantedBug, TESTS } from './bugs.ts';
 import { type PlantedCopy, plant } from './planted-copy.ts';
 
 type Detector = {
@@ -19,20 +19,10 @@ const STORE: readonly Detector[] = [
   { name: 'store', args: ['--level', 'store', '--seeds', '240', '--deliveries', '6000'] },
 ];
 
-const UNIT: readonly Detector[] = [
-  'tests/ingest/ties-and-snapshots.test.ts',
-  'tests/ingest/relinked-teams.test.ts',
-  'tests/ingest/application-plans.test.ts',
-  'tests/maintenance/ambiguous-order.test.ts',
-  'tests/maintenance/reconcile/',
-].map((path) => ({ name: path, args: [path], isTest: true }));
-
-const ENGINE: readonly Detector[] = [
-  'tests/engine/log/event-log.test.ts',
-  'tests/engine/rule/fold.test.ts',
-  'tests/engine/rule/bounded-state.test.ts',
-  'tests/engine/log/concurrency.test.ts',
-].map((path) => ({ name: path, args: [path], isTest: true }));
+const byTests = (paths: readonly string[]): readonly Detector[] =>
+  paths.map((path) => ({ name: path, args: [path], isTest: true }));
+const UNIT = byTests(TESTS.unit);
+const ENGINE = byTests(TESTS.engine);
 
 const DETECTORS = { core: CORE, store: STORE, unit: UNIT, engine: ENGINE };
 

@@ -5,14 +5,11 @@ import {
   migrate,
   recognizeTables,
 } from '../support/internals/database.ts';
-import { readTeam } from '../support/internals/rows.ts';
 import {
   connect,
   createEmptyDatabase,
   postgresServers,
 } from '../support/postgres/test-database.ts';
-import { openPipeline } from '../support/service/pipelines.ts';
-import { receivedEvent } from '../support/stripe/events.ts';
 
 /** Tables that an application created, with columns and types of its own. */
 const TABLES = `
@@ -83,23 +80,6 @@ describe.each(postgresServers)('$name', (server) => {
     applicationTablesOf(await recognizeTables(database.query, {}));
     const [after] = await database.query(PICTURE);
     expect(after).toEqual(before);
-  });
-
-  test('events change the plan, and no other column', async () => {
-    const others = 'select id, settings, seats, provider_customer_id from teams order by id';
-    const before = await database.query(others);
-    const results = await openPipeline(database)([receivedEvent({ customerId: 'cus_shared' })]);
-    expect(results).toEqual([{ outcome: 'applied', teamIds: [1, 2] }]);
-    expect(await database.query(others)).toEqual(before);
-    for (const id of [1, 2]) {
-      expect((await readTeam(database.query, id))?.plan).toEqual({
-        providerSubscriptionId: 'sub_1',
-        providerProductId: 'prod_1',
-        planName: null,
-        subscriptionStatus: 'active',
-      });
-    }
-    expect((await readTeam(database.query, 3))?.plan.planName).toBe('Other');
   });
 
   test('dropping the schema leaves the tables as they are, and nothing of Instep', async () => {

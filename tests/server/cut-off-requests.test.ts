@@ -64,16 +64,3 @@ test.each([
     }
   }
 });
-
-test('processes a request that arrives byte by byte', async () => {
-  const { teamId, customerId } = await service.addTeam();
-  const [head, body] = signedRequest(customerId, declared);
-  const connection = openConnection(service.url);
-  for (const byte of head + body) {
-    connection.write(byte);
-    await new Promise(setImmediate);
-  }
-  await connection.receives(/\{"received":true\}$/);
-  connection.destroy();
-  expect(await service.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
-});

@@ -74,6 +74,9 @@ async function expectError(response: Response, method: string): Promise<void> {
   expect(response.headers.get('content-type')).toBe(type);
   expect(response.headers.get('cache-control')).toBe('no-store');
   expect(response.headers.get('x-content-type-options')).toBe('nosniff');
+  // No other site can read it.
+  const names = [...response.headers.keys()].filter((name) => name.startsWith('access-control-'));
+  expect(names).toEqual([]);
   const text = await response.text();
   if (method === 'HEAD') expect(text).toBe('');
   // Code that parses the response without a look at its status must fail, rather than take an error for a user.
