@@ -1,9 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { ConfigInvalid, type Environment, readConfig } from 'instep';
 import { problemText } from 'instep/src/config/environment.ts';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { readPart, weakSecrets } from '../support/internals/server.ts';
 
 const REQUIRED = {
@@ -168,38 +166,25 @@ describe('the operations listener', () => {
     const tokensOf = (environment: Environment) =>
       readConfig({ ...REQUIRED, OPS_HOST: '0.0.0.0', ...environment }).operations?.tokens;
     expect(tokensOf({ OPS_TOKENS: text })).toEqual(listed);
-    const folder = mkdtempSync(join(tmpdir(), 'instep-'));
-    onTestFinished(() => rmSync(folder, { recursive: true }));
-    const path = join(folder, 'tokens');
-    writeFileSync(path, text);
-    expect(tokensOf({ OPS_TOKENS: path })).toEqual(listed);
     const shared = { name: 'OPS_TOKEN', role: 'operator', token: grace };
     expect(tokensOf({ OPS_TOKENS: text, OPS_TOKEN: grace })).toEqual([...listed, shared]);
   });
 
   test.each([
-    ['', 'has a malformed entry 1'],
-    [`canary:canary`, 'has a malformed entry 1'],
-    [`ada:operator:${'canary'.repeat(6)} ben`, 'has a malformed entry 2'],
-    [`a\u00e9:operator:${'canary'.repeat(6)}`, 'has a malformed entry 1'],
-    [`ada:owner:${'canary'.repeat(6)}`, 'entry 1: a name, operator or viewer, and a token'],
-    ['ada:viewer:canary', 'has a malformed entry 1'],
-    [`ada:viewer:<${'canary'.repeat(6)}>`, 'has a malformed entry 1'],
-    [
-      `ada:viewer:${'canary'.repeat(6)},ada:viewer:${'canary'.repeat(7)}`,
-      'in entry 2 that is taken',
-    ],
-    [
-      `ada:viewer:${'canary'.repeat(6)},ben:viewer:${'canary'.repeat(6)}`,
-      'in entry 2 that is taken',
-    ],
-    [`OPS_TOKEN:viewer:${'canary'.repeat(6)}`, 'in entry 1 that is taken'],
-    ['/canary/nothing', "names a file that can't be read (ENOENT)"],
-  ])('refuses the tokens %j, and quotes none', (OPS_TOKENS, reason) => {
+    ['', 1],
+    [`canary:canary`, 1],
+    [`ada:operator:${'canary'.repeat(6)} ben`, 2],
+    [`a\u00e9:operator:${'canary'.repeat(6)}`, 1],
+    [`ada:owner:${'canary'.repeat(6)}`, 1],
+    ['ada:viewer:canary', 1],
+    [`ada:viewer:<${'canary'.repeat(6)}>`, 1],
+    [`ada:viewer:${'canary'.repeat(6)},ada:viewer:${'canary'.repeat(7)}`, 2],
+    [`ada:viewer:${'canary'.repeat(6)},ben:viewer:${'canary'.repeat(6)}`, 2],
+    [`OPS_TOKEN:viewer:${'canary'.repeat(6)}`, 1],
+  ])('refuses the tokens %j, and quotes none', (OPS_TOKENS, entry) => {
     const [problem, ...others] = problemsOf({ ...REQUIRED, OPS_TOKENS });
     expect(others).toEqual([]);
-    expect(problem).toMatch(/^OPS_TOKENS /);
-    expect(problem).toContain(reason);
+    expect(problem).toContain(`OPS_TOKENS has an entry ${entry} that is `);
     expect(problem).toContain('name:role:token');
     expect(problem).not.toContain('canary');
   });
@@ -308,17 +293,10 @@ describe('secrets', () => {
     expect(problems.length).toBe(5);
   });
 
-  test.each(['\n', ' ', '\r\n', '\t'])(
-    'AUTH_SECRET keeps %j at its ends, with a warning',
-    (space) => {
-      const secret = `${'xyz'.repeat(11)}${space}`;
-      const { authSecrets } = readConfig({ ...REQUIRED, AUTH_SECRET: `${space}${secret}` });
-      expect(authSecrets).toEqual([`${space}${secret}`]);
-      expect(weakSecrets(authSecrets ?? []).map(problemText)).toEqual([
-        expect.stringContaining('white space'),
-      ]);
-    },
-  );
+  test('AUTH_SECRET keeps white space at its ends', () => {
+    const AUTH_SECRET = `\n${'xyz'.repeat(11)} `;
+    expect(readConfig({ ...REQUIRED, AUTH_SECRET }).authSecrets).toEqual([AUTH_SECRET]);
+  });
 
   test('a short one is a warning, counted in bytes', () => {
     expect(weakSecrets(['€'.repeat(11)])).toEqual([]);
@@ -353,12 +331,6 @@ test.each([
 ])('%s=%s is a problem', (name, value) => {
   expect(problemsOf({ ...REQUIRED, [name]: value })).toEqual([
     expect.stringMatching(new RegExp(`^${name} must be `)),
-  ]);
-});
-
-test('a reference to another variable is refused with what to do', () => {
-  expect(problemsOf({ ...REQUIRED, DATABASE_URL: '$POSTGRES_URL' })).toEqual([
-    expect.stringMatching(/^DATABASE_URL begins with \$, .*: set it to the URL itself$/),
   ]);
 });
 

@@ -42,13 +42,6 @@ export function databasePart(environment: Environment) {
           'set it to the URL of your PostgreSQL, or to embedded',
         ),
       ),
-      v.check(
-        (text) => !text.startsWith('$'),
-        withRemedy(
-          `${subject}begins with $, but Instep does not replace references to other variables, as Next.js does in .env`,
-          'set it to the URL itself',
-        ),
-      ),
       v.rawTransform<string, DatabaseAddress | null>(
         ({ dataset: { value: text }, addIssue, NEVER }) => {
           if (text === 'embedded') return null;

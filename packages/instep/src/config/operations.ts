@@ -1,7 +1,5 @@
 // The settings of the operators' listener and of alerts, for config.ts.
 
-import { readFileSync } from 'node:fs';
-import { codeOf } from 'instep-engine/runtime';
 import type { AlertConfig, NamedToken } from 'instep-operate';
 import { ROLES } from 'instep-operate/feature';
 import * as v from 'valibot';
@@ -19,6 +17,10 @@ export type OperationsConfig = {
 const SHARED_NAME = 'OPS_TOKEN';
 
 const MAKE_TOKEN = 'set 32 characters or more, for example the output of `openssl rand -base64 32`';
+
+const NAMED_TOKEN =
+  `write name:role:token for each person, with commas or lines between them: the role is ${ROLES.join(' or ')}, ` +
+  'and a token has 32 characters or more';
 
 /** `OPS_TOKEN`: the token of all operators. */
 const opsToken = secret(/^[!-~]{32,512}$/, MAKE_TOKEN);
@@ -55,46 +57,31 @@ export const operationsPart = ({ OPS_PORT, OPS_TOKEN, OPS_TOKENS }: Environment)
     },
   );
 
-/** `OPS_TOKENS`: a token for each person, or the absolute path of a file with them. */
+/** `OPS_TOKENS`: a token for each person. No part of it is quoted, since any part can be a token. */
 const opsTokens = v.pipe(
   v.string(),
-  v.rawTransform<string, readonly NamedToken[]>(({ dataset, addIssue, NEVER }) => {
-    const tokens = readTokens(dataset.value.trim());
-    if (typeof tokens !== 'string') return tokens;
-    const remedy = 'write name:role:token for each person, with commas or lines between them';
-    addIssue({ message: withRemedy(tokens, remedy) });
-    return NEVER;
+  v.rawTransform<string, readonly NamedToken[]>(({ dataset: { value: text }, addIssue, NEVER }) => {
+    const tokens: NamedToken[] = [];
+    for (const entry of text.trim().split(/[\s,]+/)) {
+      const [, name = '', roleName, token = ''] = /^([\w-]{1,40}):(\w+):(.+)$/.exec(entry) ?? [];
+      const role = ROLES.find((one) => one === roleName);
+      const isTaken = (one: NamedToken) => one.name === name || one.token === token;
+      if (
+        role !== undefined &&
+        v.is(opsToken, token) &&
+        name !== SHARED_NAME &&
+        !tokens.some(isTaken)
+      ) {
+        tokens.push({ name, role, token });
+        continue;
+      }
+      const problem = `has an entry ${tokens.length + 1} that is malformed, or whose name or token is taken`;
+      addIssue({ message: withRemedy(problem, NAMED_TOKEN) });
+      return NEVER;
+    }
+    return tokens;
   }),
 );
-
-/** The tokens, or what is wrong with the text. No part of it is quoted, since any part can be a token. */
-function readTokens(text: string): readonly NamedToken[] | string {
-  if (!text.startsWith('/')) return tokensIn(text);
-  try {
-    return tokensIn(readFileSync(text, 'utf8').trim());
-  } catch (error) {
-    // A message would quote the path, which can be a token that begins with a slash.
-    return `names a file that can't be read (${codeOf(error)})`;
-  }
-}
-
-function tokensIn(text: string): readonly NamedToken[] | string {
-  const tokens: NamedToken[] = [];
-  for (const entry of text.split(/[\s,]+/)) {
-    const position = `entry ${tokens.length + 1}`;
-    const [, name = '', roleName, token = ''] = /^([\w-]{1,40}):(\w+):(.+)$/.exec(entry) ?? [];
-    const role = ROLES.find((one) => one === roleName);
-    if (role === undefined || !v.is(opsToken, token)) {
-      return `has a malformed ${position}: a name, ${ROLES.join(' or ')}, and a token of 32 characters`;
-    }
-    const isTaken = (one: NamedToken) => one.name === name || one.token === token;
-    if (name === SHARED_NAME || tokens.some(isTaken)) {
-      return `has a name or a token in ${position} that is taken`;
-    }
-    tokens.push({ name, role, token });
-  }
-  return tokens;
-}
 
 /** `null`: alerts are off. */
 export const alertsPart = part(
