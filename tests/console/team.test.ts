@@ -114,11 +114,11 @@ describe('the timeline', () => {
     const { deliver, get, teamId } = await arrange();
     await deliver(0);
     await press(teamId, 'unlink');
-    const dismissal = { note: 'launch partner', until: '2999-12-31', confirmed: 'yes' };
+    const dismissal = { note: 'launch partner', confirmed: 'yes' };
     await pages.post('/actions', { one: `dismiss team:${teamId}`, ...dismissal });
     const rows = rowsOf((await get()).html);
     expect(rows).toHaveLength(3);
-    expect(rows[0]).toMatch(/dismiss by localhost .*until 2999-12-31.* “ launch partner ”/);
+    expect(rows[0]).toMatch(/dismiss by localhost .*“ launch partner ”/);
     expect(rows[1]).toMatch(/unlink by localhost Pro → no plan yet /);
     expect(rows[2]).toContain('no plan yet → Pro');
   });

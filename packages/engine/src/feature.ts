@@ -2,10 +2,13 @@ import type { FeatureSchema } from './postgres/prepare.ts';
 import type { ReconcileServices } from './repair/reconcile/compare-customer.ts';
 import type { Job, MaintenanceMode } from './repair/worker.ts';
 import type { StripeApi } from './stripe/api.ts';
+import type { Mode } from './stripe/key-kind.ts';
 
 /** What a feature can do once the engine is open. */
 export type EngineServices = ReconcileServices & {
   readonly api: StripeApi;
+  /** The mode of the API key; `null` when its prefix does not show it. */
+  readonly keyMode: Mode | null;
   /** A monotonic clock, in milliseconds. */
   readonly clockMs: () => number;
 };

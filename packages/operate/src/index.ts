@@ -86,7 +86,6 @@ export type {
   ActionResult,
   Candidate,
   ComparedPlans,
-  Failure,
   Outcome,
   RebuildCounts,
 } from './operate/audit.ts';

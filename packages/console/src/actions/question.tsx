@@ -32,7 +32,7 @@ const ASKED = {
   dismiss: {
     word: 'Dismiss',
     noun: 'issue',
-    text: 'Hides each of them until it changes or until the end of a day. Comparisons still repair its team. What was dismissed, with the note, stays on the page of what operators did, and can be restored there.',
+    text: 'Hides each of them until it changes. Comparisons still repair its team. What was dismissed, with the note, stays on the page of what operators did, and can be restored there.',
   },
 } as const;
 
@@ -92,7 +92,6 @@ export function QuestionPage({
         ))}
         <div class="row">
           {!isRepair && <Field label="Note" name="note" maxlength={500} />}
-          {!isRepair && <Field label="Until the end of" name="until" type="date" />}
           <Button kind="main" name="confirmed" value="yes">
             {title}
           </Button>

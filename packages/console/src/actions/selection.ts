@@ -3,7 +3,6 @@ import {
   type Action,
   type ActionRequest,
   parseSubject,
-  parseTimeSince,
   type Subject,
 } from 'instep-operate';
 import { badRequest } from '../problems.tsx';
@@ -44,19 +43,16 @@ function* requestsOf(form: FormData): Generator<ActionRequest> {
   const named = ofRow || form.get('action');
   const action = ACTIONS.find((one) => one === named);
   if (action === undefined) return;
-  const until = readUntil(queryText(form.get('until')));
   const rows = ofRow === '' ? form.getAll('row').map(queryText) : [words.join(' ')];
   for (const text of new Set(rows)) {
     const subject = text.length <= MAX_SUBJECT_LENGTH ? parseSubject(text) : null;
-    if (subject === null) continue;
-    if (action === 'dismiss') yield { action, subject, until };
-    else yield requestOf(action, subject, (field) => form.get(field + text));
+    if (subject !== null) yield requestOf(action, subject, (field) => form.get(field + text));
   }
 }
 
 /** @param field the value of a row's field: without one, the action expects that there was nothing */
 function requestOf(
-  action: Exclude<Action, 'dismiss'>,
+  action: Action,
   subject: Subject,
   field: (name: string) => unknown,
 ): ActionRequest {
@@ -79,14 +75,6 @@ function requestOf(
     default:
       return { action, subject };
   }
-}
-
-/** The end of a day; `null` for an empty text. @throws PageProblem for anything else */
-function readUntil(text: string): Date | null {
-  if (text === '') return null;
-  const at = /^\d{4}-\d\d-\d\d$/.test(text) ? parseTimeSince(`${text}T23:59:59Z`, 0) : null;
-  if (at === null) throw badRequest('The day was not understood. Nothing was changed.');
-  return new Date(at);
 }
 
 /** The texts that were entered in the rows, by subject: in a form, or in the address of a page. */

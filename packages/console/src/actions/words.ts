@@ -48,8 +48,6 @@ export function causeText({
 
 const UNCHANGED = 'Nothing was changed.';
 
-const dayText = (ms: number) => new Date(ms).toISOString().slice(0, 10);
-
 /** What an action has changed, or why it has changed nothing, on a page about its subject. */
 export function resultText(kind: Subject['kind'] | null, result: ActionResult): string {
   switch (result.code) {
@@ -97,7 +95,7 @@ export function resultText(kind: Subject['kind'] | null, result: ActionResult): 
     case 'unknown-customer':
       return `Stripe does not know customer ${quoted(result.customerId)}. Link the right one: its id begins with cus_.`;
     case 'dismissed':
-      return `Hidden until ${result.untilMs === undefined ? 'it changes' : dayText(result.untilMs)}.`;
+      return 'Hidden until it changes.';
     case 'restored':
       return 'No longer dismissed.';
     case 'reconciled':

@@ -41,7 +41,7 @@ export type FieldProps = {
   readonly name: string;
   /** Where several forms of a page have a field with this name. */
   readonly id?: string;
-  readonly type?: 'text' | 'search' | 'password' | 'datetime-local' | 'date';
+  readonly type?: 'text' | 'search' | 'password' | 'datetime-local';
   readonly value?: string | undefined;
   /** What to enter, below the field. */
   readonly hint?: Child;

@@ -164,12 +164,10 @@ type DismissalNoticeProps = { readonly team: NamedTeam; readonly dismissal: Reco
 
 /** What an operator has decided to leave as it is, and how to take that back. */
 export function DismissalNotice({ team, dismissal }: DismissalNoticeProps) {
-  const { note, operator, actedAtMs, result } = dismissal;
-  const untilMs = result.code === 'dismissed' ? result.untilMs : undefined;
+  const { note, operator, actedAtMs } = dismissal;
   return (
     <div class="notice" data-dismissal>
-      <strong>Dismissed</strong> until{' '}
-      {untilMs === undefined ? 'it changes' : <Time ms={untilMs} />}
+      <strong>Dismissed</strong> until it changes
       {note !== null && html`: ${<UntrustedText text={note} maxLength={500} />}`}
       <p class="quiet">
         <OptionalText text={operator} fallback="An operator" />,{' '}

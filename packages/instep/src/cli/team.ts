@@ -143,7 +143,6 @@ const DONE = ['linked', 'unlinked', 'plan-set'];
 async function change(id: ApplicationId, request: ActionRequest, output: Json): Promise<void> {
   await actAndShow(id, output, async (context, operator) => {
     const [performed] = (await perform(context, operator, [request])).results;
-    if (performed?.error !== undefined) throw performed.error;
     if (performed === undefined || DONE.includes(performed.result.code)) return;
     const code = request.action === 'set-plan' ? 'PLAN_NOT_SET' : 'TEAM_NOT_LINKED';
     throw new CommandFailed(code, refusalText(id, performed.result));

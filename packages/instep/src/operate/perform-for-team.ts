@@ -1,5 +1,5 @@
 import type { OperateContext, Operator } from 'instep-operate';
-import { done, recordedResult } from 'instep-operate/host';
+import { done, recorded } from 'instep-operate/host';
 import { readAccess, type TeamAccess } from '../access/team-access.ts';
 import {
   type CompleteCheckoutRequest,
@@ -22,14 +22,14 @@ export async function performForTeam(
     'customerId' in wanted
       ? { action: 'sync', subject: `customer:${wanted.customerId}` }
       : { action: 'complete-checkout', subject: `team:${wanted.teamId}` };
-  const { teamId } = await recordedResult(context, { operator, ...about }, async (acting) => {
+  const { result } = await recorded(context, { operator, ...about }, async (acting) => {
     const { teamId } =
       'customerId' in wanted
         ? await syncCustomer(acting, wanted.customerId)
         : await completeCheckout(acting, wanted.sessionId, wanted);
     return done({ code: 'synced', teamId } as const);
   });
-  const access = await readAccess(context.database.query, teamId);
+  const access = await readAccess(context.database.query, result.teamId);
   if (access === null) throw new SyncFailed('NOT_FOUND', 'the team has just been deleted');
   return access;
 }

@@ -2,13 +2,9 @@
 // dismissed. The console's list and a team's page call it, and health.ts for the numbers.
 
 import { readEventsAt } from 'instep-engine/log';
-import {
-  type ApplicationTables,
-  type Database,
-  type Query,
-  readStates,
-} from 'instep-engine/postgres';
-import { type Mode, TEAM_KEY } from 'instep-engine/stripe';
+import { type ApplicationTables, type Query, readStates } from 'instep-engine/postgres';
+import { TEAM_KEY } from 'instep-engine/stripe';
+import type { OperateContext, ReadContext } from '../operate/context.ts';
 import { type Search, searchOf } from '../runtime/pages.ts';
 import { type NamedTeam, readNamedTeamsOf, readSuggestedTeams } from '../teams/named-teams.ts';
 import { parseSubject, type Subject } from '../teams/subject.ts';
@@ -47,11 +43,7 @@ export type ComparisonIssue = Extract<
   { readonly evidence: IssueEvidence['out-of-sync'] }
 >;
 
-type IssueContext = {
-  readonly database: Pick<Database, 'query'>;
-  readonly linkByMetadata?: string | null;
-  readonly keyMode: Mode | null;
-};
+type IssueContext = ReadContext & Pick<OperateContext, 'linkByMetadata' | 'keyMode'>;
 
 type Row = {
   readonly code: SubjectIssueCode;
@@ -66,14 +58,14 @@ type Row = {
   readonly dismissedBy: number | null;
 };
 
-/** SQL: the id of the last dismissal that holds: it is younger than the issue's last change, or has an end, and was not taken back. */
+/** SQL: the id of the last dismissal that holds: it is younger than the issue's last change, and was not taken back. */
 const DISMISSED_BY = `(
                select max(dismissal.id)
                  from instep.operator_actions as dismissal
                 where dismissal.action = 'dismiss'
                   and dismissal.is_done
                   and dismissal.subject = issue.subject
-                  and (dismissal.acted_at >= issue.changed_at or dismissal.dismissed_until > now())
+                  and dismissal.acted_at >= issue.changed_at
                   and not exists (
                         select
                           from instep.operator_actions as restored
@@ -259,9 +251,7 @@ type Counted = {
  * console.log(counts['out-of-sync'].count); // 0
  * ```
  */
-export async function countIssues({
-  database: { query },
-}: Pick<IssueContext, 'database'>): Promise<IssueCounts> {
+export async function countIssues({ database: { query } }: ReadContext): Promise<IssueCounts> {
   const rows = await query<Counted>({ name: 'count_issues', text: COUNT_ISSUES });
   const entries = rows.map(({ code, open, hidden, sinceMs }) => {
     const count = Math.min(open, MAX_COUNTED);

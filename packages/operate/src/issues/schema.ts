@@ -37,9 +37,7 @@ create table instep.operator_actions (
   -- The result as a code with its data.
   outcome            jsonb       not null,
   -- The team that got a customer.
-  linked_team_id     text,
-  -- Until when a dismissal holds, whatever is found meanwhile; null: until the issue changes.
-  dismissed_until    timestamptz
+  linked_team_id     text
 );
 
 create index operator_actions_of_form on instep.operator_actions (form_id);

@@ -1,11 +1,12 @@
 // What can be done about single teams, customers and events: `perform`.
 
 import { DatabaseRefused, linkTeam, readStates, storeTeamless } from 'instep-engine/postgres';
+import { InstepError } from 'instep-engine/runtime';
 import { unlessRefused } from 'instep-engine/stripe';
 import { replayEvent } from '../event-log/replay.ts';
 import { type NamedTeam, readNamedTeam, readNamedTeamsOf } from '../teams/named-teams.ts';
 import { type Subject, subjectText } from '../teams/subject.ts';
-import { type Acting, done, type Failure, failed, type Outcome, recorded } from './audit.ts';
+import { type Acting, done, failed, type Outcome, recorded } from './audit.ts';
 import { compareOrRepair } from './compare.ts';
 import type { OperateContext, Operator } from './context.ts';
 import { readEventAt } from './find-events.ts';
@@ -53,18 +54,13 @@ export type ActionRequest = { readonly subject: Subject } & (
       /** Whether it may be one that no product has and no team has had; not by default. */
       readonly isNewName?: boolean;
     }
-  /** `until`: when the dismissal ends, whatever is found until then; by default, when the issue changes. */
-  | { readonly action: 'dismiss'; readonly until?: Date | null }
-  | { readonly action: 'replay' | 'compare' | 'repair' | 'restore' }
+  | { readonly action: 'replay' | 'compare' | 'repair' | 'dismiss' | 'restore' }
 );
 
 type RequestOf<Name extends Action> = Extract<ActionRequest, { readonly action: Name }>;
 
 /** What was done about one subject. */
-export type PerformedAction = { readonly action: Action; readonly subject: string } & (
-  | Outcome
-  | Failure
-);
+export type PerformedAction = Outcome & { readonly action: Action; readonly subject: string };
 
 export type Performed = {
   /** `findActions` finds the results under this id. */
@@ -104,11 +100,14 @@ export async function perform(
   const performOne = async (request: ActionRequest): Promise<PerformedAction> => {
     const { action } = request;
     const subject = subjectText(request.subject);
-    const until = request.action === 'dismiss' ? (request.until ?? null) : null;
-    const begun = { operator, action, subject, until, callId };
-    const outcome = await recorded(context, begun, (acting) => act(request, acting));
-    const { error: err } = outcome;
-    if (err !== undefined) context.logger.warn({ err, action, subject }, 'action failed');
+    const begun = { operator, action, subject, callId };
+    const outcome = await recorded(context, begun, (acting) =>
+      act(request, acting).catch((err: unknown) => {
+        if (!(err instanceof InstepError)) throw err;
+        context.logger.warn({ err, action, subject }, 'action failed');
+        return failed({ code: 'failed', error: err.code });
+      }),
+    );
     return { action, subject, ...outcome };
   };
   const results: PerformedAction[] = [];
@@ -141,10 +140,8 @@ async function act(request: ActionRequest, acting: Acting): Promise<Outcome> {
     case 'set-plan':
       return await setPlan(subject.id, request, acting);
     // The record of the action is all that is stored.
-    case 'dismiss': {
-      const { until } = request;
-      return done({ code: 'dismissed', ...(until && { untilMs: until.getTime() }) });
-    }
+    case 'dismiss':
+      return done({ code: 'dismissed' });
     case 'restore':
       return done({ code: 'restored' });
   }

@@ -59,8 +59,8 @@ export type ActionResult =
   | ({ readonly code: 'repaired' } & ComparedPlans)
   /** Stripe does not know it. */
   | { readonly code: 'unknown-customer'; readonly customerId: string }
-  /** Hidden until it changes, or until a time. */
-  | { readonly code: 'dismissed'; readonly untilMs?: number }
+  /** Hidden until it changes. */
+  | { readonly code: 'dismissed' }
   | { readonly code: 'restored' }
   | ({ readonly code: 'reconciled' } & Counts)
   | ({ readonly code: 'rebuilt' } & RebuildCounts)
@@ -88,18 +88,10 @@ export type ComparedPlans = {
 export type Outcome<Result extends ActionResult = ActionResult> = {
   readonly isDone: boolean;
   readonly result: Result;
-  readonly error?: undefined;
 };
 
 export const done = <Result extends ActionResult>(result: Result) => ({ isDone: true, result });
 export const failed = <Result extends ActionResult>(result: Result) => ({ isDone: false, result });
-
-/** An error ended it. */
-export type Failure = {
-  readonly isDone: false;
-  readonly result: Extract<ActionResult, { readonly code: 'failed' }>;
-  readonly error: InstepError;
-};
 
 /** What an action works with: what it changes of plans has its id. */
 export type Acting = OperateContext & {
@@ -116,59 +108,50 @@ type Begun = {
   readonly action: string;
   /** Such as `team:1`, `customer:cus_1`, `event:1` or `consumer:mailer`; `teams:all` or `events:all`. */
   readonly subject: string;
-  /** When a dismissal ends; `null`: when the issue changes. */
-  readonly until?: Date | null;
   /** The same for all actions of one call. */
   readonly callId?: string;
 };
 
 /**
  * Acts in an operator's name, and records it: before anything is changed, so that it leaves a trace even if its process is
- * killed, and with its result.
+ * killed, and with its result. What a first part has done in a transaction stays recorded if a later part fails.
  *
- * @throws the errors of the database if the audit can't be written, and any error that is none of ours
+ * @throws the errors of the database if the audit can't be written, and the error that the action ended with
  */
 export async function recorded<Result extends ActionResult>(
   context: OperateContext,
   begun: Begun,
   act: (acting: Acting) => Promise<Outcome<Result>>,
-): Promise<Outcome<Result> | Failure> {
+): Promise<Outcome<Result>> {
   const { database } = context;
   const actionId = await begin(database.query, { callId: context.nonce(), ...begun });
   const operator = { name: begun.operator.name, actionId };
-  let stored: Outcome | undefined;
-  const acting: Acting = {
-    ...context,
-    operator,
-    ingest: (events) => context.ingest(events.map((event) => ({ ...event, operator }))),
-    settle: (customerId, options) => context.settle(customerId, { ...options, operator }),
-    async inTransaction(work) {
-      const outcome = await database.transaction(async (query) => {
-        const outcome = await work(query);
-        await storeResult(query, actionId, outcome);
-        return outcome;
-      });
-      stored = outcome;
-      return outcome;
-    },
-  };
-  const outcome = await act(acting).catch((error: unknown): Failure => {
-    if (!(error instanceof InstepError)) throw error;
-    return { isDone: false, result: { code: 'failed', error: error.code }, error };
-  });
-  // What a first part has done stays recorded if a later one fails.
-  const isStored = outcome === stored || (outcome.error !== undefined && stored !== undefined);
-  if (!isStored) await storeResult(database.query, actionId, outcome);
-  return outcome;
-}
-
-/** The same for a caller that needs only the result. @throws also the error that an action ended with */
-export async function recordedResult<Result extends ActionResult>(
-  ...action: Parameters<typeof recorded<Result>>
-): Promise<Result> {
-  const outcome = await recorded(...action);
-  if (outcome.error !== undefined) throw outcome.error;
-  return outcome.result;
+  let isStored = false;
+  async function store(outcome: Outcome, query: Query = database.query) {
+    if (!isStored) await storeResult(query, actionId, outcome);
+  }
+  try {
+    const outcome = await act({
+      ...context,
+      operator,
+      ingest: (events) => context.ingest(events.map((event) => ({ ...event, operator }))),
+      settle: (customerId, options) => context.settle(customerId, { ...options, operator }),
+      async inTransaction(work) {
+        const done = await database.transaction(async (query) => {
+          const done = await work(query);
+          await store(done, query);
+          return done;
+        });
+        isStored = true;
+        return done;
+      },
+    });
+    await store(outcome);
+    return outcome;
+  } catch (error) {
+    if (error instanceof InstepError) await store(failed({ code: 'failed', error: error.code }));
+    throw error;
+  }
 }
 
 /** The same for what one transaction does. */
@@ -177,10 +160,10 @@ export async function recordedStep(
   begun: Begun,
   step: (query: Query) => Promise<unknown>,
 ): Promise<void> {
-  await recordedResult(context, begun, ({ inTransaction }) =>
+  await recorded(context, begun, ({ inTransaction }) =>
     inTransaction(async (query) => {
       await step(query);
-      return done({ code: 'done' } as const);
+      return done({ code: 'done' });
     }),
   );
 }
@@ -193,24 +176,20 @@ const BEGIN_ACTION = `
       with forgotten as (
         delete from instep.operator_actions
          where acted_at < now() - interval '1 year'
-           and (dismissed_until is null or dismissed_until < now())
       )
       insert into instep.operator_actions
-             (form_id, operator, operator_how, note, subject, action, is_done, outcome, dismissed_until, acted_at)
-      values ($1, $2, $3, $4, left($5, ${MAX_SUBJECT_LENGTH}), $6, false, '{"code": "begun"}', $7, clock_timestamp())
+             (form_id, operator, operator_how, note, subject, action, is_done, outcome, acted_at)
+      values ($1, $2, $3, $4, left($5, ${MAX_SUBJECT_LENGTH}), $6, false, '{"code": "begun"}', clock_timestamp())
       returning id`;
 
 async function begin(
   query: Query,
-  { callId, operator: { name, how, reason }, subject, action, until }: Begun,
+  { callId, operator: { name, how, reason }, subject, action }: Begun,
 ): Promise<number> {
   const { id } = await onlyRow<{ id: number }>(query, {
     name: 'begin_action',
     text: BEGIN_ACTION,
-    values: [
-      ...[callId, name, how, reason ? storable(reason) : null, storable(subject), action],
-      Number.isFinite(until?.getTime()) ? until : null,
-    ],
+    values: [callId, name, how, reason ? storable(reason) : null, storable(subject), action],
   });
   return id;
 }
@@ -218,7 +197,7 @@ async function begin(
 async function storeResult(
   query: Query,
   actionId: number,
-  { isDone, result }: Outcome | Failure,
+  { isDone, result }: Outcome,
 ): Promise<void> {
   await query({
     name: 'store_result',

@@ -1,42 +1,13 @@
 // What the operators' functions work with, who calls them, and how people log in to the console.
 
-import type { Ingest, Settle } from 'instep-engine/log';
+import type { EngineServices } from 'instep-engine';
 import type { Database } from 'instep-engine/postgres';
-import type { PlanSelection } from 'instep-engine/rule';
-import type { Logger } from 'instep-engine/runtime';
-import type { Mode, NameOf, StripeApi } from 'instep-engine/stripe';
 import type { IssueCode } from '../issues/issues.ts';
 import type { OtherFeatures } from '../issues/service-state.ts';
 import type { NamedToken, Role } from './roles.ts';
 
 /** What the functions of this package work with: get it from `openContext` of `instep/operate`, and pass it on. */
-export type OperateContext = {
-  /** @internal */
-  readonly database: Database;
-  /** Stripe's API, without a rate limit. @internal */
-  readonly api: StripeApi;
-  /** @internal */
-  readonly ingest: Ingest;
-  /** @internal */
-  readonly settle: Settle;
-  /** @internal */
-  readonly nameOf: NameOf;
-  /** @internal */
-  readonly planSelection: PlanSelection;
-  /** Whether a paused subscription keeps access; not by default. @internal */
-  readonly keepsPaused?: boolean;
-  /** The key of metadata that links teams; `null`: none does. @internal */
-  readonly linkByMetadata?: string | null;
-  /** The mode of STRIPE_SECRET_KEY; `null` when its prefix does not show it. @internal */
-  readonly keyMode: Mode | null;
-  /** @internal */
-  readonly logger: Logger;
-  /** In milliseconds since 1970. @internal */
-  readonly now: () => number;
-  /** A monotonic clock, in milliseconds. @internal */
-  readonly clockMs: () => number;
-  /** @internal */
-  readonly nonce: () => string;
+export type OperateContext = EngineServices & {
   /** @internal */
   readonly otherFeatures: OtherFeatures;
   /**

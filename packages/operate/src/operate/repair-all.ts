@@ -18,7 +18,7 @@ import {
   redactEvents,
 } from 'instep-engine/repair';
 import { type Replayed, type ReplayOutcomes, replayEvents } from '../event-log/replay.ts';
-import { done, type RebuildCounts, recordedResult } from './audit.ts';
+import { done, type RebuildCounts, recorded } from './audit.ts';
 import type { OperateContext, Operator } from './context.ts';
 
 export type ReconcileRequest = {
@@ -54,13 +54,14 @@ export async function reconcileTeams(
   if (isDryRun) return await compare(context);
   const subject = customerId === undefined ? 'teams:all' : `customer:${customerId}`;
   const about = { operator, action: 'reconcile', subject };
-  const { code: _, ...counts } = await recordedResult(context, about, async (acting) => {
+  const { result } = await recorded(context, about, async (acting) => {
     const counts = await compare(acting);
     return {
       isDone: counts.drifts === counts.repaired,
       result: { code: 'reconciled', ...counts } as const,
     };
   });
+  const { code: _, ...counts } = result;
   return counts;
 }
 
@@ -136,7 +137,7 @@ export async function rebuildTeams(
   if (isDryRun) await compare(context);
   else {
     const subject = teamId === undefined ? 'teams:all' : `team:${teamId}`;
-    await recordedResult(context, { operator, action: 'rebuild', subject }, async (acting) => {
+    await recorded(context, { operator, action: 'rebuild', subject }, async (acting) => {
       await compare(acting);
       return { isDone: counts.failed === 0, result: { code: 'rebuilt', ...counts } as const };
     });
@@ -162,7 +163,7 @@ export async function replayLog(
   const [only] = 'length' in events && events.length === 1 ? events : [];
   const subject = only === undefined ? 'events:all' : `event:${only.position}`;
   const about = { operator, action: 'replay', subject };
-  const { outcomes } = await recordedResult(context, about, async ({ ingest, database }) => {
+  const { result } = await recorded(context, about, async ({ ingest, database }) => {
     const outcomes: Partial<Record<Replayed['outcome'], number>> = {};
     for await (const replayed of replayEvents(events, { ingest, query: database.query })) {
       outcomes[replayed.outcome] = (outcomes[replayed.outcome] ?? 0) + 1;
@@ -173,7 +174,7 @@ export async function replayLog(
       result: { code: 'replayed', outcomes } as const,
     };
   });
-  return outcomes;
+  return result.outcomes;
 }
 
 /**
@@ -192,11 +193,11 @@ export async function redactCustomer(
   // The key is discarded afterward.
   const pseudonymOf = pseudonymsWith(context.nonce());
   const about = { operator, action: 'redact', subject: `customer:${customerId}` };
-  const { events } = await recordedResult(context, about, ({ inTransaction }) =>
+  const { result } = await recorded(context, about, ({ inTransaction }) =>
     inTransaction(async (query) => {
       const events = await redactEvents(query, customerId, pseudonymOf);
       return done({ code: 'redacted', events } as const);
     }),
   );
-  return events;
+  return result.events;
 }

@@ -40,7 +40,7 @@ export type ReconcileServices = {
   readonly nameOf: NameOf;
   readonly planSelection: PlanSelection;
   readonly keepsPaused?: boolean;
-  readonly linkByMetadata?: string | null | undefined;
+  readonly linkByMetadata?: string | null;
   readonly keyMode?: Mode | null;
   readonly logger: Logger;
   readonly now: () => number;
