@@ -70,17 +70,23 @@ describe('a team without a customer', () => {
     const { DATABASE_URL = '', STRIPE_API_BASE } = own.environment;
     await own.database.query(`
       create table team_members (id serial, user_id integer, team_id integer, role text);
-      insert into users (id, name, email, password_hash) values (1, 'Ada', 'Ada@example.com', '');
+      insert into users (id, name, email, password_hash) values (1, 'Ada', 'ada@example.com', '');
       insert into teams (id, name) values (7, 'Engines'), (8, 'Looms');
       insert into team_members (user_id, team_id) values (1, 7)`);
     own.customers.set(customerOf('cus_a', 'Bob', 'bob@example.com'));
-    own.customers.set(customerOf('cus_z', 'Owner'));
+    own.customers.set(customerOf('cus_z', 'Owner', 'Ada@example.com'));
     await own.ingest([waitingEvent('cus_a'), waitingEvent('cus_z')]);
     const consoleOf = await openConsole(connect(new URL(DATABASE_URL)), {
       apiBase: STRIPE_API_BASE ?? '',
     });
     expect((await consoleOf.get('/teams/7')).text).toMatch(/Owner.*Bob/);
     expect((await consoleOf.get('/teams/8')).text).toMatch(/Bob.*Owner/);
+    // Wherever the customer can be linked, this team is suggested.
+    for (const path of ['/attention', '/teams?search=cus_z', '/events/2']) {
+      const { html, text } = await consoleOf.get(path);
+      expect(html).toMatch(/name="link customer:cus_z"[^>]* value="7"/);
+      expect(text).toMatch(/Owner, Ada@example.com Probably of Engines/);
+    }
   });
 
   test('keeps a customer that could not be linked, with the error', async () => {

@@ -127,7 +127,7 @@ test('events of a customer who was dismissed raise no alert until a new one arri
   const waiting = async () => {
     const { rows: issues } = await findIssues(
       { database: store.database, keyMode: null },
-      'parked-events',
+      { code: 'parked-events' },
     ).page();
     return issues.map((issue) => issue.customerId);
   };

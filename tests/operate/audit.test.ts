@@ -134,7 +134,7 @@ test('a dismissal that has only begun hides nothing', async () => {
   await refuseAudit('update');
   const dismiss = { action: 'dismiss', subject } as const;
   await expect(perform(context, operator, [dismiss])).rejects.toThrow();
-  const { rows: issues } = await findIssues(context, 'out-of-sync').page();
+  const { rows: issues } = await findIssues(context, { code: 'out-of-sync' }).page();
   expect(issues).toMatchObject([{ subject }]);
 });
 

@@ -94,7 +94,9 @@ test('a comparison finds teams and customers, each with the cause', async () => 
   const back = { side: 'before', key: issues[2]?.key ?? '' } as const;
   expect((await findIssues(context).page({ start: back, limit: 1 })).rows).toEqual([issues[1]]);
   expect(await collect(findIssues(context).all())).toEqual(issues);
-  expect(await collect(findIssues(context, 'unknown-customer').all())).toEqual([issues[2]]);
+  expect(await collect(findIssues(context, { code: 'unknown-customer' }).all())).toEqual([
+    issues[2],
+  ]);
 });
 
 describe('a customer with a live subscription whose team is taken away', () => {

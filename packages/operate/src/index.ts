@@ -56,7 +56,7 @@ export {
 } from 'instep-engine/stripe';
 export { type Reason, type ReasonCode, type ReasonPart, reasonText } from './event-log/reasons.ts';
 export type { Replayed, ReplayOutcomes } from './event-log/replay.ts';
-export { countIssues, findIssues, type OpenIssue } from './issues/find-issues.ts';
+export { countIssues, findIssues, type IssueFilter, type OpenIssue } from './issues/find-issues.ts';
 export type { Concern, IssueKind, Remedy, Severity } from './issues/issue.ts';
 export {
   ISSUES,
@@ -107,7 +107,7 @@ export {
 } from './operate/find-events.ts';
 export * from './operate/find-teams.ts';
 export { checkHealth, type HealthReport, type Verdict } from './operate/health.ts';
-export { type Person, readAddressesOfTeam, readPeople } from './operate/people.ts';
+export { type Person, readPeople } from './operate/people.ts';
 export * from './operate/repair-all.ts';
 export { type NamedToken, ROLES, type Role } from './operate/roles.ts';
 export { readPlanNames, readProductNames } from './operate/set-plan.ts';
@@ -117,6 +117,7 @@ export type {
   TimelineItem,
   TimelineRequest,
 } from './operate/timeline.ts';
+export { readWaitingCustomers, type WaitingCustomer } from './operate/waiting-customers.ts';
 export { type CsvValue, csvLine } from './runtime/csv.ts';
 export type { Page, PageEnds, PageRequest, PageStart, Search } from './runtime/pages.ts';
 export type { LostPlan, NamedTeam } from './teams/named-teams.ts';

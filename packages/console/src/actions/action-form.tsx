@@ -1,5 +1,6 @@
 import type { PropsWithChildren } from 'hono/jsx';
-import { type Action, type Subject, subjectText } from 'instep-operate';
+import { type Action, type Subject, subjectText, type WaitingCustomer } from 'instep-operate';
+import { Whose } from '../attention/issue-text.tsx';
 import { Button, Field, type FieldProps, PostForm } from '../components/form.tsx';
 import { BUTTONS } from './words.ts';
 
@@ -88,15 +89,24 @@ export function LinkForm({ label, hint, value, error, ...rest }: LinkFormProps) 
   );
 }
 
-type LinkCustomerFormProps = { readonly customerId: string; readonly back: string };
+type LinkCustomerFormProps = {
+  readonly customerId: string;
+  readonly waiting: WaitingCustomer | undefined;
+  readonly back: string;
+};
 
-export function LinkCustomerForm({ customerId, back }: LinkCustomerFormProps) {
+export function LinkCustomerForm({ customerId, waiting, back }: LinkCustomerFormProps) {
+  const suggested = waiting?.suggested ?? null;
   return (
-    <LinkForm
-      back={back}
-      subject={{ kind: 'customer', id: customerId }}
-      label="Team id, name or email address"
-      kind="main"
-    />
+    <>
+      <Whose waiting={waiting} />
+      <LinkForm
+        back={back}
+        subject={{ kind: 'customer', id: customerId }}
+        label="Team id, name or email address"
+        kind="main"
+        value={suggested === null ? undefined : String(suggested.id)}
+      />
+    </>
   );
 }

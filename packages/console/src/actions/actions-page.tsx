@@ -70,7 +70,7 @@ export function actionsPage(services: OperateContext): Hono<ConsoleEnv> {
     const requests = readRequests(form);
     const back = ownPath(form.get('back'));
     if (form.get('confirmed') === null) {
-      const code = SUBJECT_ISSUES.find((one) => one === form.get('issue')) ?? null;
+      const code = SUBJECT_ISSUES.find((one) => one === form.get('issue'));
       const question = await readQuestion(services, requests, code);
       if (question !== null) return context.render(<QuestionPage {...{ form, question, back }} />);
     }

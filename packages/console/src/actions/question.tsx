@@ -40,12 +40,12 @@ const ASKED = {
 export async function readQuestion(
   services: OperateContext,
   requests: readonly ActionRequest[],
-  code: SubjectIssueCode | null,
+  code: SubjectIssueCode | undefined,
 ): Promise<Question | null> {
   const action = requests[0]?.action;
   if (action !== 'repair' && action !== 'dismiss') return null;
   const subjects = new Set(requests.map(({ subject }) => subjectText(subject)));
-  const { rows: found } = await findIssues(services, code).page({ limit: MAX_CHOSEN });
+  const { rows: found } = await findIssues(services, { code }).page({ limit: MAX_CHOSEN });
   const listed = found.filter(({ subject }) => subjects.has(subjectText(subject)));
   const issues = listed.filter(({ remedies }) => remedies.includes(action));
   // What is no longer on the list is acted on all the same, and what has no such remedy is not.

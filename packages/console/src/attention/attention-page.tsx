@@ -7,6 +7,7 @@ import {
   type OpenIssue,
   type OperateContext,
   readProductNames,
+  readWaitingCustomers,
   reasonText,
   SUBJECT_ISSUES,
   type SubjectIssueCode,
@@ -23,42 +24,45 @@ import { type Columns, exportedTime, exportList } from '../export.ts';
 import { ISSUE_NAMES, issueCountText } from '../links.tsx';
 import { Page } from '../page.tsx';
 import { urlWith } from '../query-parameters.ts';
-import { canAct } from '../request-context.ts';
+import { type ConsoleEnv, canAct } from '../request-context.ts';
 import { IssueTable, type IssueTableProps } from './issue-table.tsx';
 import { productsOf } from './issue-text.tsx';
 
 /** `/attention`: everything that is wrong with single teams, customers and events, and its remedy. */
-export function attentionPage(services: OperateContext): Hono {
-  return new Hono().get('/', async (context) => {
+export function attentionPage(services: OperateContext): Hono<ConsoleEnv> {
+  return new Hono<ConsoleEnv>().get('/', async (context) => {
     const { req, render } = context;
     const issue = req.query('issue');
-    const code = SUBJECT_ISSUES.find((one) => one === issue) ?? null;
+    const code = SUBJECT_ISSUES.find((one) => one === issue);
     const file = exportList(context, services.logger, {
       name: 'attention',
       columns: EXPORTED,
-      rows: findIssues(services, code).all(),
+      rows: findIssues(services, { code }).all(),
     });
     if (file !== null) return file;
     const areSelected = req.query('select') === 'all';
     const [{ rows, next }, counts, acted] = await Promise.all([
-      findIssues(services, code).page({ limit: MAX_CHOSEN }),
+      findIssues(services, { code }).page({ limit: MAX_CHOSEN }),
       countIssues(services),
       actionsOf(services, req.query('done')),
     ]);
-    const names = await readProductNames(services, productsOf(rows));
+    const [names, waiting] = await Promise.all([
+      readProductNames(services, productsOf(rows)),
+      readWaitingCustomers(services, rows, { asksStripe: canAct(context.var) }),
+    ]);
     const texts = readTexts(new URL(req.url).searchParams);
     const failures = new Map(acted.flatMap((one) => (one.isDone ? [] : [[one.subject, one]])));
     return render(
       <Page title="Needs attention" area="Attention">
-        <ActionSummary actions={acted} back={urlWith('/attention', { issue: code })} />
+        <ActionSummary actions={acted} back={urlWith('/attention', { issue: code ?? null })} />
         <Codes counts={counts} current={code} />
         {rows.length === 0 ? (
-          <NoIssues isFiltered={code !== null} />
+          <NoIssues isFiltered={code !== undefined} />
         ) : (
           <>
             <ExportLink path="/attention" fields={{ issue: code ?? '' }} />
             <IssueForm
-              {...{ issues: rows, code, areSelected, names, texts, failures }}
+              {...{ issues: rows, code, areSelected, names, waiting, texts, failures }}
               isMore={next !== null}
             />
           </>
@@ -71,7 +75,10 @@ export function attentionPage(services: OperateContext): Hono {
   });
 }
 
-type CodesProps = { readonly counts: IssueCounts; readonly current: SubjectIssueCode | null };
+type CodesProps = {
+  readonly counts: IssueCounts;
+  readonly current: SubjectIssueCode | undefined;
+};
 
 /** The codes that occur, each with its count. */
 function Codes({ counts, current }: CodesProps) {
@@ -79,12 +86,12 @@ function Codes({ counts, current }: CodesProps) {
   if (codes.length === 0) return null;
   return (
     <nav class="pager" aria-label="Issues">
-      <a href={'/attention'} aria-current={current === null ? 'true' : undefined}>
+      <a href={'/attention'} aria-current={current === undefined ? 'true' : undefined}>
         All
       </a>
       {codes.map((code) => (
         <a
-          href={urlWith('/attention', { issue: code })}
+          href={urlWith('/attention', { issue: code ?? null })}
           aria-current={code === current ? 'true' : undefined}
         >
           {capitalized(ISSUE_NAMES[code])} ({issueCountText(counts[code])})
@@ -105,7 +112,7 @@ function NoIssues({ isFiltered }: { readonly isFiltered: boolean }) {
 }
 
 type IssueFormProps = IssueTableProps & {
-  readonly code: SubjectIssueCode | null;
+  readonly code: SubjectIssueCode | undefined;
   /** Whether there are more than these. */
   readonly isMore: boolean;
 };
@@ -128,13 +135,19 @@ function IssueForm({ issues, isMore, code, ...rows }: IssueFormProps) {
   );
   if (!canAct()) return table;
   return (
-    <ActionForm back={urlWith('/attention', { issue: code })}>
+    <ActionForm back={urlWith('/attention', { issue: code ?? null })}>
       <input type="hidden" name="issue" value={code ?? ''} />
       {/* The Enter key presses a form's first button. In a row, a script presses the row's button. */}
       <button type="submit" hidden disabled />
       {table}
       <div class="toolbar">
-        <a href={urlWith('/attention', { issue: code }, areSelected ? {} : { select: 'all' })}>
+        <a
+          href={urlWith(
+            '/attention',
+            { issue: code ?? null },
+            areSelected ? {} : { select: 'all' },
+          )}
+        >
           {areSelected ? 'Deselect all rows' : 'Select all rows'}
         </a>
         <span class="row-count" />

@@ -6,6 +6,7 @@ import {
   type RecordedAction,
   type Severity,
   subjectText,
+  type WaitingCustomer,
 } from 'instep-operate';
 import { ExpectedFields, ROW_FIELDS } from '../actions/action-form.tsx';
 import { recordedText } from '../actions/action-summary.tsx';
@@ -17,7 +18,7 @@ import { Table } from '../components/table.tsx';
 import { OptionalText, plainText, Time, UntrustedText } from '../components/text.tsx';
 import { ISSUE_NAMES, teamName } from '../links.tsx';
 import { canAct } from '../request-context.ts';
-import { type ProductNames, Who, Why } from './issue-text.tsx';
+import { type ProductNames, Who, Whose, Why } from './issue-text.tsx';
 
 export const TONES: Readonly<Record<Severity, Tone>> = {
   failure: 'bad',
@@ -37,6 +38,8 @@ export type IssueTableProps = {
   readonly issues: readonly OpenIssue[];
   readonly areSelected: boolean;
   readonly names: ProductNames;
+  /** The customers without a team. */
+  readonly waiting: readonly WaitingCustomer[];
   /** The texts in the rows' fields, by subject. */
   readonly texts: ReadonlyMap<string, string>;
   /** The rows' last actions that failed. */
@@ -60,11 +63,14 @@ type RowState = Omit<IssueTableProps, 'issues'>;
 function issueCells(
   issue: OpenIssue,
   index: number,
-  { areSelected, names, texts, failures }: RowState,
+  { areSelected, names, waiting, texts, failures }: RowState,
 ): Child[] {
   const subject = subjectText(issue.subject);
   const customerId = issue.subject.kind === 'team' ? issue.customerId : null;
   const failure = failures.get(subject);
+  const whose = waiting.find((one) => one.issue === issue);
+  const suggestedId = whose?.suggested ? String(whose.suggested.id) : undefined;
+  const text = texts.get(subject) ?? suggestedId;
   return [
     <>
       <input
@@ -77,13 +83,16 @@ function issueCells(
       />
       <ExpectedFields subject={subject} expected={{ customerId }} />
     </>,
-    <Who issue={issue} />,
+    <>
+      <Who issue={issue} />
+      <Whose waiting={whose} />
+    </>,
     <Time ms={issue.sinceMs} format="age" />,
     <>
       <Badge tone={TONES[issue.severity]}>{ISSUE_NAMES[issue.code]}</Badge>{' '}
       <Why issue={issue} names={names} />
     </>,
-    <Resolution {...{ issue, subject, failure }} id={`row-${index}`} text={texts.get(subject)} />,
+    <Resolution {...{ issue, subject, failure, text }} id={`row-${index}`} />,
   ];
 }
 
@@ -91,7 +100,7 @@ type ResolutionProps = {
   readonly issue: OpenIssue;
   readonly subject: string;
   readonly id: string;
-  /** What was entered. */
+  /** What was entered, or the team to link, so that one click is enough. */
   readonly text: string | undefined;
   /** The last action, if it failed. */
   readonly failure: RecordedAction | undefined;
@@ -109,7 +118,7 @@ function Resolution({ issue, subject, id, text, failure }: ResolutionProps) {
         <input
           type="text"
           name={ROW_FIELDS.link + subject}
-          value={text ?? suggestedIdOf(issue)}
+          value={text}
           maxlength={200}
           placeholder={isOfTeam ? 'Customer id (cus_…)' : 'Team id, name or email'}
           aria-label={`${isOfTeam ? 'Customer' : 'Team'} for ${plainText(subject)}`}
@@ -151,13 +160,6 @@ function Resolution({ issue, subject, id, text, failure }: ResolutionProps) {
 /** Whether only a change at Stripe resolves it. */
 const isOfStripe = ({ remedies }: OpenIssue) =>
   remedies.some((remedy) => remedy === 'collect-payment' || remedy === 'cancel-subscription');
-
-/** The team to link, so that one click is enough. */
-function suggestedIdOf(issue: OpenIssue): string | undefined {
-  if (issue.code !== 'parked-events') return undefined;
-  const { suggestedTeam } = issue.evidence;
-  return suggestedTeam?.customerId === null ? String(suggestedTeam.id) : undefined;
-}
 
 function mainActionOf({ code, team, remedies }: OpenIssue): Action {
   if (code === 'parked-events' && team !== null) return 'replay';

@@ -6,10 +6,11 @@ import {
   MAX_COUNTED_OF_CUSTOMER,
   type OpenIssue,
   subscriptionOf,
+  type WaitingCustomer,
 } from 'instep-operate';
 import { causeText } from '../actions/words.ts';
 import { StatusBadge } from '../components/badges.tsx';
-import { Id } from '../components/id.tsx';
+import { Id, PersonText } from '../components/id.tsx';
 import { differingFields, PlanStep } from '../components/plan-step.tsx';
 import { OptionalText, Time, UntrustedText } from '../components/text.tsx';
 import { CustomerLink, EventLink, ReasonText, TeamLink } from '../links.tsx';
@@ -27,6 +28,24 @@ export function Who({ issue }: { readonly issue: OpenIssue }) {
         </div>
       )}
       {customerId !== null && <CustomerLink customerId={customerId} />}
+    </>
+  );
+}
+
+/** Whom a customer without a team stands for, and whose it probably is. */
+export function Whose({ waiting }: { readonly waiting: WaitingCustomer | undefined }) {
+  if (waiting === undefined) return null;
+  const { person, candidates } = waiting;
+  return (
+    <>
+      <div>
+        <PersonText person={person} />
+      </div>
+      {candidates.map((team) => (
+        <div class="quiet">
+          Probably of <TeamLink id={team.id} team={team} />
+        </div>
+      ))}
     </>
   );
 }

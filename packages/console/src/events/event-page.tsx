@@ -10,6 +10,7 @@ import {
   type OperateContext,
   type RecordedAction,
   redactedBody,
+  type WaitingCustomer,
 } from 'instep-operate';
 import { LinkCustomerForm, SingleForm } from '../actions/action-form.tsx';
 import { ActionSummary, actionsOf } from '../actions/action-summary.tsx';
@@ -24,6 +25,7 @@ import { Page } from '../page.tsx';
 import { notFound, operatorsOnly } from '../problems.tsx';
 import { queryNumber } from '../query-parameters.ts';
 import { type ConsoleEnv, canAct } from '../request-context.ts';
+import { readWaiting } from '../teams/search.ts';
 
 /** `/events/:position`: an event's outcome with the reason, its content, and a replay. */
 export function eventPage(options: OperateContext): Hono<ConsoleEnv> {
@@ -44,7 +46,11 @@ export function eventPage(options: OperateContext): Hono<ConsoleEnv> {
     context.set('mode', explained.mode ?? options.keyMode);
     const acted = await actionsOf(options, context.req.query('done'));
     const body = canAct(context.var) ? event.body : bodyForViewers(event, options.nonce());
-    return context.render(<EventPage {...{ event, explained, acted, body }} />);
+    const waiting =
+      event.customerId !== null && explained.teams.length === 0
+        ? await readWaiting(options, event.customerId, canAct(context.var))
+        : undefined;
+    return context.render(<EventPage {...{ event, explained, waiting, acted, body }} />);
   });
 
   app.get('/:position/body', async (context) => {
@@ -62,6 +68,7 @@ export function eventPage(options: OperateContext): Hono<ConsoleEnv> {
 type EventPageProps = {
   readonly event: EventRow;
   readonly explained: ExplainedEvent;
+  readonly waiting: WaitingCustomer | undefined;
   readonly acted: readonly RecordedAction[];
   /** `null`: not for this person. */
   readonly body: Uint8Array | null;
@@ -71,7 +78,7 @@ type EventPageProps = {
 const bodyForViewers = (event: EventRow, key: string) =>
   event.outcome === 'unreadable' ? null : redactedBody(event, key);
 
-function EventPage({ event, explained, acted, body }: EventPageProps) {
+function EventPage({ event, explained, waiting, acted, body }: EventPageProps) {
   const { position, eventId, customerId, outcome } = event;
   const back = eventUrl(position);
   const subject = { kind: 'event', id: String(position) } as const;
@@ -111,7 +118,7 @@ function EventPage({ event, explained, acted, body }: EventPageProps) {
           </p>
         ))}
         {teamlessCustomer !== null && (
-          <LinkCustomerForm customerId={teamlessCustomer} back={back} />
+          <LinkCustomerForm customerId={teamlessCustomer} {...{ waiting, back }} />
         )}
         {['parked', 'unreadable'].includes(outcome) && teamlessCustomer === null && (
           <SingleForm action="replay" {...{ back, subject }}>

@@ -2,15 +2,15 @@ import { html } from 'hono/html';
 import {
   findIssues,
   type NamedTeam,
-  type OpenIssue,
   type OperateContext,
-  type Person,
   type RecordedAction,
-  readAddressesOfTeam,
   readProductNames,
+  readWaitingCustomers,
+  type WaitingCustomer,
 } from 'instep-operate';
 import { LinkForm, ROW_FIELDS, SingleForm } from '../actions/action-form.tsx';
 import { recordedText } from '../actions/action-summary.tsx';
+import { MAX_CHOSEN } from '../actions/selection.ts';
 import { type ProductNames, productsOf, Why } from '../attention/issue-text.tsx';
 import { PersonText, StripeId } from '../components/id.tsx';
 import { Panel } from '../components/panels.tsx';
@@ -20,57 +20,34 @@ import { teamUrl } from '../links.tsx';
 import { urlWith } from '../query-parameters.ts';
 import { canAct } from '../request-context.ts';
 
-/**
- * Customers that have no team: those whose metadata names this one first, then those with the address of one of its people,
- * then the most severe.
- */
-export type WaitingCustomers = {
-  readonly issues: readonly OpenIssue[];
+/** Customers that have no team, those that are probably a team's first. */
+export type OfferedCustomers = {
+  readonly customers: readonly WaitingCustomer[];
   /** Of their products. */
   readonly names: ProductNames;
-  /** Whom they stand for. */
-  readonly people: ReadonlyMap<string, Person>;
 };
 
 const MAX_OFFERED = 10;
 
-/** Stripe is asked whom each of these stands for. */
-const MAX_ASKED = 20;
-
-/** Finds whom customers stand for. */
-export type ReadPeople = (customerIds: readonly string[]) => Promise<WaitingCustomers['people']>;
-
-/** Reads the first customers that wait for a team, for this one. */
-export async function readWaitingCustomers(
+/** Reads the customers to offer to a team, from the most severe issues. */
+export async function readOffered(
   context: OperateContext,
-  { id }: NamedTeam,
-  readPeople: ReadPeople,
-): Promise<WaitingCustomers> {
+  forTeam: NamedTeam,
+  asksStripe: boolean,
+): Promise<OfferedCustomers> {
   const codes = ['parked-events', 'customer-without-team'] as const;
-  const found = codes.map((code) => findIssues(context, code).page({ limit: MAX_ASKED }));
+  const found = codes.map((code) => findIssues(context, { code }).page({ limit: MAX_CHOSEN }));
   const issues = (await Promise.all(found)).flatMap(({ rows }) => rows);
-  const namesIt = (issue: OpenIssue) =>
-    'suggestedTeam' in issue.evidence && issue.evidence.suggestedTeam?.id === id;
-  const asked = issues
-    .filter(({ team }) => team === null)
-    .toSorted((a, b) => Number(namesIt(b)) - Number(namesIt(a)))
-    .slice(0, MAX_ASKED);
-  const [names, people] = await Promise.all([
-    readProductNames(context, productsOf(asked)),
-    readPeople(asked.flatMap(({ customerId }) => customerId ?? [])),
-  ]);
-  const addressOf = ({ customerId }: OpenIssue) => people.get(customerId ?? '')?.email ?? '';
-  const ofTeam = await readAddressesOfTeam(context, id, asked.map(addressOf).filter(Boolean));
-  const rank = (issue: OpenIssue) =>
-    namesIt(issue) ? 2 : Number(ofTeam.has(addressOf(issue).toLowerCase()));
-  const waiting = asked.toSorted((a, b) => rank(b) - rank(a)).slice(0, MAX_OFFERED);
-  return { issues: waiting, names, people };
+  const waiting = await readWaitingCustomers(context, issues, { asksStripe, forTeam });
+  const customers = waiting.slice(0, MAX_OFFERED);
+  const names = await readProductNames(context, productsOf(customers.map(({ issue }) => issue)));
+  return { customers, names };
 }
 
 type LinkPanelProps = {
   readonly team: NamedTeam;
   /** `null` unless the team needs a customer. */
-  readonly waiting: WaitingCustomers | null;
+  readonly waiting: OfferedCustomers | null;
   /** What was entered last, and what failed. */
   readonly entered: string;
   readonly failed: RecordedAction | null;
@@ -113,7 +90,7 @@ export function LinkPanel({ team, waiting, entered, failed }: LinkPanelProps) {
         hint="The id at Stripe, such as cus_123. Its events that wait for a team are replayed."
         kind="main"
       />
-      {waiting.issues.length === 0 ? (
+      {waiting.customers.length === 0 ? (
         <p>No customer waits for a team.</p>
       ) : (
         <>
@@ -129,24 +106,20 @@ export function LinkPanel({ team, waiting, entered, failed }: LinkPanelProps) {
   );
 }
 
-type WaitingTableProps = { readonly team: NamedTeam; readonly waiting: WaitingCustomers };
+type WaitingTableProps = { readonly team: NamedTeam; readonly waiting: OfferedCustomers };
 
-function WaitingTable({ team, waiting: { issues, names, people } }: WaitingTableProps) {
+function WaitingTable({ team, waiting: { customers, names } }: WaitingTableProps) {
   return (
     <Table
       label="Customers that wait for a team"
       columns={['Customer', 'Who', 'Since', { name: 'Why', class: 'wide' }, 'Link']}
-      rows={issues.map((issue) => [
-        <StripeId text={issue.customerId} />,
-        <PersonText person={people.get(issue.customerId ?? '')} />,
+      rows={customers.map(({ customerId, issue, person }) => [
+        <StripeId text={customerId} />,
+        <PersonText person={person} />,
         <Time ms={issue.sinceMs} format="age" />,
         <Why issue={issue} names={names} />,
         <SingleForm {...formOf(team)} action="link" kind="main">
-          <input
-            type="hidden"
-            name={`${ROW_FIELDS.link}team:${team.id}`}
-            value={issue.customerId ?? ''}
-          />
+          <input type="hidden" name={`${ROW_FIELDS.link}team:${team.id}`} value={customerId} />
         </SingleForm>,
       ])}
     />

@@ -2,9 +2,12 @@ import {
   type EventRow,
   findCustomers,
   findEvents,
+  findIssues,
   findTeams,
   type OperateContext,
+  readWaitingCustomers,
   searchedText,
+  type WaitingCustomer,
 } from 'instep-operate';
 import { eventsOf, eventUrl, teamUrl } from '../links.tsx';
 import { urlWith } from '../query-parameters.ts';
@@ -14,6 +17,7 @@ export const MAX_EVENTS = 20;
 /** A customer that no team has, with its newest events. */
 export type TeamlessCustomer = {
   readonly customerId: string;
+  readonly waiting: WaitingCustomer | undefined;
   readonly events: readonly EventRow[];
 };
 
@@ -21,6 +25,7 @@ export type TeamlessCustomer = {
 export async function findTeamless(
   context: OperateContext,
   text: string,
+  asksStripe = false,
 ): Promise<TeamlessCustomer[]> {
   if (!/^(sub|cus)_/.test(text)) return [];
   const { customerIds, teams } = await findCustomers(context, text);
@@ -31,10 +36,21 @@ export async function findTeamless(
       const { rows: events } = await findEvents(context, { customerId }).page({
         limit: MAX_EVENTS,
       });
-      return events.length === 0 ? [] : [{ customerId, events }];
+      const waiting = await readWaiting(context, customerId, asksStripe);
+      return events.length === 0 ? [] : [{ customerId, waiting, events }];
     }),
   );
   return customers.flat();
+}
+
+/** What is known of whose a customer without a team is. */
+export async function readWaiting(
+  context: OperateContext,
+  customerId: string,
+  asksStripe: boolean,
+): Promise<WaitingCustomer | undefined> {
+  const { rows } = await findIssues(context, { customerId }).page();
+  return (await readWaitingCustomers(context, rows, { asksStripe }))[0];
 }
 
 /** The page that a search opens: that of the only hit, or a list. */

@@ -20,13 +20,7 @@ import { Page } from '../page.tsx';
 import { notFound } from '../problems.tsx';
 import { queryText } from '../query-parameters.ts';
 import { type ConsoleEnv, canAct } from '../request-context.ts';
-import {
-  DismissalNotice,
-  LinkPanel,
-  type ReadPeople,
-  readWaitingCustomers,
-  type WaitingCustomers,
-} from './link-panel.tsx';
+import { DismissalNotice, LinkPanel, type OfferedCustomers, readOffered } from './link-panel.tsx';
 import { PlanPanel } from './plan-panel.tsx';
 import { TeamStatusPanel } from './team-status-panel.tsx';
 import { PAGE_ITEMS, TimelinePanel, type TimelineProps } from './timeline.tsx';
@@ -35,7 +29,7 @@ import { PAGE_ITEMS, TimelinePanel, type TimelineProps } from './timeline.tsx';
 export function teamPage(options: OperateContext): Hono<ConsoleEnv> {
   return new Hono<ConsoleEnv>().get('/:id', async ({ req, render, var: who }) => {
     // Names and addresses are personal data.
-    const peopleOf: ReadPeople = (ids) => readPeople(options, canAct(who) ? ids : []);
+    const asksStripe = canAct(who);
     const teamId = queryText(req.param('id'));
     const before = req.query('before') ?? null;
     const request = { before, limit: PAGE_ITEMS };
@@ -46,9 +40,9 @@ export function teamPage(options: OperateContext): Hono<ConsoleEnv> {
     const isLinkable = team.customerId === null || isUnknown;
     const isPaid = Boolean(team.plan.providerSubscriptionId);
     const [waiting, plans, people] = await Promise.all([
-      isLinkable ? readWaitingCustomers(options, team, peopleOf) : null,
+      isLinkable ? readOffered(options, team, asksStripe) : null,
       isPaid ? null : readPlanNames(options),
-      peopleOf(team.customerId === null ? [] : [team.customerId]),
+      readPeople(options, asksStripe && team.customerId !== null ? [team.customerId] : []),
     ]);
     const person = people.get(team.customerId ?? '');
     const entered = readTexts(new URL(req.url).searchParams).get(`team:${team.id}`) ?? '';
@@ -67,7 +61,7 @@ type TeamPageProps = {
   /** Whom its customer stands for. */
   readonly person: Person | undefined;
   /** `null` unless the team needs a customer. */
-  readonly waiting: WaitingCustomers | null;
+  readonly waiting: OfferedCustomers | null;
   /** The plans that it can be given; `null` where a subscription decides. */
   readonly plans: readonly string[] | null;
   /** The customer that was entered to be linked. */

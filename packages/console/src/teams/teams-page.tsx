@@ -20,6 +20,7 @@ import { type Columns, exportedTime, exportList } from '../export.ts';
 import { eventsOf, teamName, teamUrl } from '../links.tsx';
 import { Page } from '../page.tsx';
 import { queryText, readFields, urlWith } from '../query-parameters.ts';
+import { type ConsoleEnv, canAct } from '../request-context.ts';
 import { findTeamless, MAX_EVENTS, type TeamlessCustomer } from './search.ts';
 
 const LIMIT = 50;
@@ -29,8 +30,8 @@ const NO_FILTER = { search: '', status: '', plan: '' };
 type Fields = Readonly<typeof NO_FILTER>;
 
 /** `/teams`: the list of teams, with filters and a search. */
-export function teamsPage(options: OperateContext): Hono {
-  return new Hono().get('/', async (context) => {
+export function teamsPage(options: OperateContext): Hono<ConsoleEnv> {
+  return new Hono<ConsoleEnv>().get('/', async (context) => {
     const { req, render } = context;
     const start = readStart<ApplicationId>((name) => queryText(req.query(name)) || null);
     const fields = readFields(NO_FILTER, req.query());
@@ -47,7 +48,8 @@ export function teamsPage(options: OperateContext): Hono {
       rows: findTeams(options, filter).all(),
     });
     if (file !== null) return file;
-    const customers = start === null ? await findTeamless(options, text) : [];
+    const asksStripe = canAct(context.var);
+    const customers = start === null ? await findTeamless(options, text, asksStripe) : [];
     return render(
       <Page title="Teams" area="Teams">
         <TeamFilters fields={fields} />
@@ -131,7 +133,7 @@ function teamCells(team: NamedTeam, fields: Fields) {
 
 type CustomerPanelProps = TeamlessCustomer & { readonly index: number; readonly back: string };
 
-function CustomerPanel({ customerId, events, index, back }: CustomerPanelProps) {
+function CustomerPanel({ customerId, waiting, events, index, back }: CustomerPanelProps) {
   const isWaiting = events.some(({ outcome }) => outcome === 'parked');
   return (
     <Panel title="Customer without a team" id={`customer-${index}`}>
@@ -139,7 +141,7 @@ function CustomerPanel({ customerId, events, index, back }: CustomerPanelProps) 
         No team is linked to customer <UntrustedText text={customerId} maxLength={100} />.
         {isWaiting && ' Its events wait for a team, and are applied once one is linked.'}
       </p>
-      <LinkCustomerForm {...{ customerId, back }} />
+      <LinkCustomerForm {...{ customerId, waiting, back }} />
       <EventTable events={events} />
       {events.length === MAX_EVENTS && (
         <p>

@@ -1,10 +1,15 @@
 // Finds and counts what is wrong with single teams, customers and events: the union of the issues, with what operators have
 // dismissed. The console's list and a team's page call it, and health.ts for the numbers.
 
+import type { EngineServices } from 'instep-engine';
 import { readEventsAt } from 'instep-engine/log';
-import { type ApplicationTables, type Query, readStates } from 'instep-engine/postgres';
+import {
+  type ApplicationTables,
+  type Database,
+  type Query,
+  readStates,
+} from 'instep-engine/postgres';
 import { TEAM_KEY } from 'instep-engine/stripe';
-import type { OperateContext, ReadContext } from '../operate/context.ts';
 import { type Search, searchOf } from '../runtime/pages.ts';
 import { type NamedTeam, readNamedTeamsOf, readSuggestedTeams } from '../teams/named-teams.ts';
 import { parseSubject, type Subject } from '../teams/subject.ts';
@@ -43,7 +48,9 @@ export type ComparisonIssue = Extract<
   { readonly evidence: IssueEvidence['out-of-sync'] }
 >;
 
-type IssueContext = ReadContext & Pick<OperateContext, 'linkByMetadata' | 'keyMode'>;
+type IssueContext = Pick<EngineServices, 'linkByMetadata' | 'keyMode'> & {
+  readonly database: Pick<Database, 'query'>;
+};
 
 type Row = {
   readonly code: SubjectIssueCode;
@@ -107,19 +114,20 @@ const listOf =
 
 async function readRows(
   query: Query,
-  code: SubjectIssueCode | null,
+  { code, customerId }: IssueFilter,
   { from, isBackwards, limit }: Part,
 ): Promise<Row[]> {
   const [beyond, direction] = isBackwards ? (['<', 'desc'] as const) : (['>', 'asc'] as const);
   const condition = `dismissed_by is null
+           and ${customerId === undefined ? '$5::text is null' : 'customer_id = $5'}
            and (rank, key, subject) ${beyond} ($1, $2, $3)
          order by key ${direction}, subject ${direction}
          limit $4`;
   const [, rank = '-1', key = '', subject = ''] = /^(\d+) (\S*) (.*)$/s.exec(from ?? '') ?? [];
   return await query<Row>({
     name: `list_issues_${code ?? 'all'}`,
-    text: listOf(code === null ? SUBJECT_ISSUES : [code], condition, direction),
-    values: [Number(rank), key, subject, limit],
+    text: listOf(code === undefined ? SUBJECT_ISSUES : [code], condition, direction),
+    values: [Number(rank), key, subject, limit, customerId ?? null],
   });
 }
 
@@ -165,13 +173,19 @@ async function withEvidence(
   });
 }
 
+/** An issue must match every given member. */
+export type IssueFilter = {
+  readonly code?: SubjectIssueCode | undefined;
+  readonly customerId?: string | undefined;
+};
+
 /**
- * What is wrong with single teams, customers and events, each with its evidence and what can be done about it: all of it, or
- * what has this code. The most severe issues come first.
+ * What is wrong with single teams, customers and events, each with its evidence and what can be done about it. The most severe
+ * issues come first.
  *
  * @example
  * ```ts
- * const { rows, next } = await findIssues(context, 'parked-events').page({ limit: 10 });
+ * const { rows, next } = await findIssues(context, { code: 'parked-events' }).page({ limit: 10 });
  * console.log(rows.length, next); // 0 null
  * for await (const { code, subject, remedies } of findIssues(context).all()) {
  *   console.log(code, subject.kind, subject.id, remedies);
@@ -180,12 +194,12 @@ async function withEvidence(
  */
 export function findIssues(
   context: IssueContext,
-  code: SubjectIssueCode | null = null,
+  filter: IssueFilter = {},
 ): Search<OpenIssue, string> {
   return searchOf({
     keyOf: ({ key }) => key,
     async read(from, isBackwards, limit) {
-      const rows = await readRows(context.database.query, code, { from, isBackwards, limit });
+      const rows = await readRows(context.database.query, filter, { from, isBackwards, limit });
       // An event of a row can be deleted meanwhile, and then the page needs another one.
       const examinedTo = rows.length < limit ? null : (rows.at(-1)?.key ?? null);
       return { found: await withEvidence(context, rows), examinedTo };
@@ -251,7 +265,9 @@ type Counted = {
  * console.log(counts['out-of-sync'].count); // 0
  * ```
  */
-export async function countIssues({ database: { query } }: ReadContext): Promise<IssueCounts> {
+export async function countIssues({
+  database: { query },
+}: Pick<IssueContext, 'database'>): Promise<IssueCounts> {
   const rows = await query<Counted>({ name: 'count_issues', text: COUNT_ISSUES });
   const entries = rows.map(({ code, open, hidden, sinceMs }) => {
     const count = Math.min(open, MAX_COUNTED);

@@ -1,6 +1,5 @@
 // Whom customers stand for, as Stripe says when a page is opened. Never stored.
 
-import { type ApplicationId, type ApplicationTables, idFrom } from 'instep-engine/postgres';
 import { BoundedCache, withDeadline } from 'instep-engine/runtime';
 import type { StripeCustomer } from 'instep-engine/stripe';
 import type { OperateContext } from './context.ts';
@@ -50,40 +49,4 @@ export async function readPeople(
 
   const found = await Promise.all(customerIds.map(async (id) => [id, await ask(id)] as const));
   return new Map(found.flatMap(([id, customer]) => (customer === null ? [] : [[id, customer]])));
-}
-
-/** No row without a table of members, or without users. */
-const ADDRESSES_OF_TEAM = ({ teams, users, members }: ApplicationTables) =>
-  users === null || members === null
-    ? 'select null as email where $1 = any ($2::text[]) limit 0'
-    : `
-      select lower(person.email) as email
-        from ${members.rows} as member
-        join ${users.rows} as person
-          on person.id = member.user_id
-       where member.team_id = ${idFrom(teams.idType, '$1::text')}
-         and person.deleted_at is null
-         and lower(person.email) = any ($2::text[])`;
-
-/**
- * Those of these addresses that people of the team have, in lower case; none where no table says who they are.
- *
- * @example
- * ```ts
- * const addresses = await readAddressesOfTeam(context, 7, ['Ada@example.com']);
- * console.log(addresses.has('ada@example.com'));
- * ```
- */
-export async function readAddressesOfTeam(
-  { database: { query } }: Pick<OperateContext, 'database'>,
-  teamId: ApplicationId,
-  addresses: readonly string[],
-): Promise<ReadonlySet<string>> {
-  if (addresses.length === 0) return new Set();
-  const rows = await query<{ email: string }>({
-    name: 'read_addresses_of_team',
-    text: ADDRESSES_OF_TEAM,
-    values: [String(teamId), addresses.map((address) => address.toLowerCase())],
-  });
-  return new Set(rows.map(({ email }) => email));
 }

@@ -12,6 +12,7 @@ import {
   teamColumns,
 } from 'instep-engine/postgres';
 import { type Mode, mismatchOf, originOfBody, teamNamedIn } from 'instep-engine/stripe';
+import { teamsOfEmails } from './members.ts';
 
 /** A team with its name, for people. */
 export type NamedTeam = Team & {
@@ -105,14 +106,16 @@ function readerOf<Value>(name: string, condition: (tables: ApplicationTables) =>
 /** A customer has more than one team only by accident. */
 const MAX_TEAMS = 1_000;
 
-const readTeamsWithId = readerOf<ApplicationId>(
-  'read_named_team',
-  ({ teams }) => `id = ${idFrom(teams.idType, '$1::text')}`,
+/** The teams with these ids, as they are entered. */
+const readTeamsWithIds = readerOf<readonly string[]>(
+  'read_named_teams',
+  ({ teams }) =>
+    `id = any (array(select ${idFrom(teams.idType, 'entered.id')} from unnest($1::text[]) as entered (id)))`,
 );
 
 /** The team with this id, or `null`. */
 export async function readNamedTeam(query: Query, id: ApplicationId): Promise<NamedTeam | null> {
-  return (await readTeamsWithId(query, id))[0] ?? null;
+  return (await readTeamsWithIds(query, [String(id)]))[0] ?? null;
 }
 
 /** The first teams with exactly this name. */
@@ -124,11 +127,30 @@ export const readNamedTeamsOf = readerOf<readonly string[]>(
   () => 'provider_customer_id = any ($1::text[])',
 );
 
-const READ_TEAMS_NAMED_BY = (tables: ApplicationTables) => `
-      select asked.text as "askedText",
+const READ_TEAMS_OF_EMAILS = (tables: ApplicationTables) => `
+      select member.email,
              ${namedTeam(tables)}
-        from unnest($1::text[]) as asked (text)
-        join ${teamsWithLostPlans(tables)} on id = ${idFrom(tables.teams.idType, 'asked.text')}`;
+        from (${teamsOfEmails(tables, '$1')}) as member
+        join ${teamsWithLostPlans(tables)} on teams.id = member.team_id
+       order by id`;
+
+/** The teams of the people with these addresses, by address in lower case. */
+export async function readTeamsOfEmails(
+  query: Query,
+  emails: readonly string[],
+): Promise<ReadonlyMap<string, readonly NamedTeam[]>> {
+  if (emails.length === 0) return new Map();
+  const rows = await query<NamedTeamRow & { readonly email: string }>({
+    name: 'read_teams_of_emails',
+    text: READ_TEAMS_OF_EMAILS,
+    values: [[...emails, ...emails.map((email) => email.toLowerCase())]],
+  });
+  const teams = new Map<string, NamedTeam[]>();
+  for (const { email, ...row } of rows) {
+    teams.set(email, [...(teams.get(email) ?? []), toNamedTeam(row)]);
+  }
+  return teams;
+}
 
 /** The key of metadata that names a team, and the mode of the API key. */
 export type TeamNaming = { readonly teamKey: string; readonly keyMode: Mode | null };
@@ -157,15 +179,11 @@ export async function readSuggestedTeams(
     return text === null ? [] : [{ position: event.position, text }];
   });
   if (named.length === 0) return new Map();
-  const rows = await query<NamedTeamRow & { readonly askedText: string }>({
-    name: 'read_teams_named_by',
-    text: READ_TEAMS_NAMED_BY,
-    values: [[...new Set(named.map(({ text }) => text))]],
-  });
-  const teams = new Map(rows.map(({ askedText, ...row }) => [askedText, toNamedTeam(row)]));
+  const found = await readTeamsWithIds(query, [...new Set(named.map(({ text }) => text))]);
+  const teams = new Map(found.map((team) => [String(team.id), team]));
   return new Map(
     named.flatMap(({ position, text }) => {
-      const team = teams.get(text);
+      const team = teams.get(text.toLowerCase());
       return team === undefined ? [] : [[position, team] as const];
     }),
   );
