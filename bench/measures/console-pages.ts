@@ -36,7 +36,7 @@ export async function consolePages(ask: Ask, teams: number): Promise<ConsolePage
     { name: '… out of sync', path: '/attention?issue=out-of-sync' },
     { name: '… parked', path: '/attention?issue=parked-events' },
     { name: '… payment due', path: '/attention?issue=payment-due' },
-    { name: '… double billed', path: '/attention?issue=double-billed' },
+    { name: '… charged twice', path: '/attention?issue=charged-twice' },
     { name: '… unreadable', path: '/attention?issue=unreadable-event' },
     { name: '… as a file', path: '/attention?format=csv', isFile: true },
     { name: 'what operators did', path: '/actions' },

@@ -112,7 +112,7 @@ describe('the list', () => {
       /ByHand team \d+ cus_ByHand .* ago changed by hand .* \(trialing\) → \S+ Repair/,
       /Unknown team \d+ cus_unknown .* ago unknown customer .* Link team/,
       /cus_parked .* ago waiting for a team .* paid 60 min without a plan.* Pro \. Link team/,
-      /double billed Stripe charges the customer for 2 subscriptions: .*sub_other[^.]*\. The team has this one\./,
+      /charged twice Stripe charges the customer for 2 subscriptions: .*sub_other[^.]*\. The team has this one\./,
       /unknown order .* sub_ByHand .* Compare/,
       /evt_odd .* ago unreadable event data\.object: .* Replay/,
     ]) {

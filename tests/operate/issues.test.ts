@@ -213,7 +213,7 @@ describe('a team without a plan whose customer pays', () => {
     await deliver({ customerId: 'cus_2', subscriptionId: 'sub_3', status: 'canceled' });
     await of('sub_old', at(4));
     await of('sub_new', at(3));
-    expect(await codes()).toEqual(['double-billed']);
+    expect(await codes()).toEqual(['charged-twice']);
     const endedSeconds = at(2);
     await of('sub_old', endedSeconds, 'canceled');
     expect(await codes()).toEqual(['paid-without-plan']);
@@ -281,7 +281,7 @@ describe('a customer that Stripe charges twice', () => {
     await deliver({ customerId: 'cus_2', subscriptionId: 'sub_5', status: 'incomplete' });
     expect(await codes()).toEqual([]);
     await of('sub_2', secondsAgo(3_600), 'trialing');
-    expect(await codes()).toEqual(['double-billed']);
+    expect(await codes()).toEqual(['charged-twice']);
     const issues = await firstIssues();
     expect(issues).toMatchObject([
       {
@@ -311,10 +311,10 @@ describe('a customer that Stripe charges twice', () => {
     await of('sub_2', secondsAgo(30), 'past_due');
     expect(await codes()).toEqual([]);
     await of('sub_3', secondsAgo(20));
-    expect(await codes()).toEqual(['double-billed']);
+    expect(await codes()).toEqual(['charged-twice']);
     await dismiss(customerOf('cus_1'));
     expect(await codes()).toEqual([]);
     await of('sub_3', secondsAgo(10), 'canceled');
-    expect(await codes()).toEqual(['paid-without-plan', 'double-billed']);
+    expect(await codes()).toEqual(['paid-without-plan', 'charged-twice']);
   });
 });

@@ -138,7 +138,7 @@ export const ISSUE_NAMES: Readonly<Record<SubjectIssueCode, string>> = {
   'paid-without-plan': 'paid without a plan',
   'payment-due': 'payment due',
   'end-not-confirmed': 'end not confirmed',
-  'double-billed': 'double billed',
+  'charged-twice': 'charged twice',
 };
 
 /** `2`, or `100+` where counting stopped. */

@@ -83,8 +83,8 @@ export function Why({ issue, names }: WhyProps) {
     case 'end-not-confirmed':
       return html`Subscription ${<Id text={issue.evidence.subscriptionId} />} should have ended, and no
         event has confirmed it. The team has no access until Stripe is asked.`;
-    case 'double-billed':
-      return <WhyDouble {...issue} />;
+    case 'charged-twice':
+      return <WhyChargedTwice {...issue} />;
     case 'parked-events':
       return <WhyParked issue={issue} names={names} />;
     default:
@@ -122,10 +122,10 @@ function WhyParked({ issue: { team, evidence, sinceMs }, names }: WhyParkedProps
   );
 }
 
-type DoubleBilled = Extract<OpenIssue, { readonly code: 'double-billed' }>;
+type ChargedTwice = Extract<OpenIssue, { readonly code: 'charged-twice' }>;
 
 /** What the customer pays for, and which of it the team has. */
-function WhyDouble({ team, evidence: { subscriptions } }: DoubleBilled) {
+function WhyChargedTwice({ team, evidence: { subscriptions } }: ChargedTwice) {
   return (
     <>
       Stripe charges the customer for {countText(subscriptions.length)} subscriptions:

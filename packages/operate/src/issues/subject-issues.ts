@@ -337,7 +337,7 @@ export const ISSUES_OF_SUBJECTS = {
   },
 
   /** Those that an operator has dismissed are on purpose, until Stripe charges other subscriptions. */
-  'double-billed': {
+  'charged-twice': {
     severity: 'warning',
     concerns: 'customer',
     remedies: ['dismiss', 'cancel-subscription'],

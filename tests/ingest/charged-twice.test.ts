@@ -15,7 +15,7 @@ const STATUSES = ['active', 'trialing', 'past_due', 'canceled', 'unpaid', 'pause
 
 async function readCustomers(): Promise<string[]> {
   const context = { database: store.database, keyMode: null };
-  const { rows: issues } = await findIssues(context, { code: 'double-billed' }).page();
+  const { rows: issues } = await findIssues(context, { code: 'charged-twice' }).page();
   return issues.flatMap(({ customerId }) => customerId ?? []);
 }
 
