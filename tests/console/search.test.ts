@@ -59,8 +59,14 @@ test('a team is found by its id, and not others with this name', async () => {
   expect(await teamsOn(`/teams?search=${acme}`)).toEqual([acme]);
 });
 
-test('a subscription is found by an index', async () => {
-  const used = await indexesUsed(database, (query) => readCustomerIdsOf(query, 'sub_acme', 50));
+test('a subscription is found by an index, however many customers there are', async () => {
+  await query(`
+    insert into instep.customers (customer_id, version, subscriptions, subscription_ids, access_rules, grants_plan, had_team)
+    select 'cus_other' || i, version, subscriptions, array['sub_other' || i], access_rules, grants_plan, had_team
+      from instep.customers, generate_series(1, 20000) as i
+     where customer_id = 'cus_acme'`);
+  await query('analyze instep.customers');
+  const used = await indexesUsed(database, (query) => readCustomerIdsOf(query, 'sub_acme', 1));
   expect([...used]).toEqual(['customers_by_subscription']);
 });
 

@@ -49,9 +49,14 @@ export async function readCustomerIdsOf(
   const rows = await query<{ customer_id: string }>({
     name: 'read_customer_ids_of',
     text: `
+      -- Otherwise the planner would expect many of these, and look for the first ones in the order of the ids.
+      with found as materialized (
+        select customer_id
+          from instep.customers
+         where subscription_ids @> array[$1::text]
+      )
       select customer_id
-        from instep.customers
-       where subscription_ids @> array[$1::text]
+        from found
        order by customer_id
        limit $2`,
     values: [subscriptionId, limit],
