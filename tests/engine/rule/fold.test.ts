@@ -5,7 +5,6 @@ import {
   foldAll,
   KnownEvents,
   readState,
-  type SubscriptionEvent,
   teamPlan,
   writeState,
 } from 'instep-engine/rule';
@@ -85,26 +84,6 @@ test('access follows the latest event, since its status began, and the plan the 
     sinceSeconds: 20,
     grantsPlan: true,
   });
-});
-
-test('access is that of the subscription that decides the plan, if another one does not keep it longer', () => {
-  const paid = eventOf({ subscriptionId: 'sub_paid', createdSeconds: 10 });
-  const trial = eventOf({ subscriptionId: 'sub_trial', status: 'trialing', createdSeconds: 20 });
-  const due = [
-    eventOf({ subscriptionId: 'sub_due', createdSeconds: 30 }),
-    eventOf({ subscriptionId: 'sub_due', status: 'past_due', createdSeconds: 40 }),
-  ];
-  const dueEarlier = eventOf({
-    ...{ subscriptionId: 'sub_paid', status: 'past_due', createdSeconds: 35 },
-  });
-  const decidingFor = (planSelection: 'newest' | 'best', ...events: readonly SubscriptionEvent[]) =>
-    accessFacts(foldAll(events), { planSelection, keepsPaused: false })?.latest.plan
-      .providerSubscriptionId;
-  expect(decidingFor('newest', paid, trial)).toBe('sub_trial');
-  expect(decidingFor('best', paid, trial)).toBe('sub_paid');
-  expect(decidingFor('newest', paid, ...due)).toBe('sub_due');
-  expect(decidingFor('best', paid, ...due)).toBe('sub_paid');
-  expect(decidingFor('best', paid, ...due, dueEarlier)).toBe('sub_due');
 });
 
 test('a plan has every field of the table that the subscription reports, and an end clears them', () => {
