@@ -82,7 +82,26 @@ beforeAll(async () => {
   parked = positionOf('parked');
 });
 
-describe.each(someOf(3, PAGES))('%s', (_, path, untrusted) => {
+/** `SCREENSHOTS=folder` takes pictures of every page, for review. */
+const { SCREENSHOTS } = process.env;
+
+describe.each(someOf(3, PAGES))('%s', (name, path, untrusted) => {
+  test.runIf(SCREENSHOTS)('is in pictures of every size and theme, and in print', async () => {
+    const page = await browser.newPage({ reducedMotion: 'reduce' });
+    await page.goto(instep.url + path());
+    const take = (what: string) =>
+      page.screenshot({ path: `${SCREENSHOTS}/${name}, ${what}.png`, fullPage: true });
+    for (const width of [1_440, 820, PHONE.width]) {
+      await page.setViewportSize({ ...DESKTOP, width });
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme });
+        await take(`${width} px, ${colorScheme}`);
+      }
+    }
+    await page.emulateMedia({ media: 'print', colorScheme: 'light' });
+    await take('print');
+  });
+
   test('axe finds nothing, in light, dark and on a phone', async () => {
     // In the middle of a transition the contrast is undefined.
     const page = await browser.newPage({ reducedMotion: 'reduce' });

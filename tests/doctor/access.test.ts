@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { reportOtherPolicy } from '../support/internals/access.ts';
 import { openExaminedAccount } from '../support/stripe/examined-account.ts';
 
 async function openAccount() {
@@ -15,16 +14,6 @@ test('shows the policy', async () => {
   const { checkOf } = await openAccount();
   const result = 'TEAM_PLAN=newest PAST_DUE_GRACE=off PAUSED_ACCESS=revoke';
   expect(await checkOf('access')).toMatchObject({ state: 'ok', result });
-});
-
-test('warns of an instance with another policy', async () => {
-  const { database, checkOf } = await openAccount();
-  const policy = { planSelection: 'best', pastDueGraceMs: null, keepsPaused: false } as const;
-  await reportOtherPolicy(database.query, policy);
-  expect(await checkOf('different policies')).toMatchObject({
-    ...{ state: 'warning', code: 'different-policies' },
-    result: expect.stringContaining('TEAM_PLAN=best'),
-  });
 });
 
 test('fails when the view is missing', async () => {

@@ -50,21 +50,6 @@ describe('several processes on one data folder', () => {
     expect(await hasServer(dataFolder)).toBe(false);
   });
 
-  it('stop the server when the last one releases it', async () => {
-    const dataFolder = await makeDatabase();
-    const first = await openEmbeddedPostgres({ dataFolder, onNotice });
-    const second = new InstepProcess(dataFolder);
-    const { connection } = await second.open();
-    const pid = await serverPid(dataFolder);
-
-    await first.release();
-    expect(await isRunning(pid)).toBe(true);
-    await writeNote(connection, 'still here');
-
-    await second.release();
-    expect(await isRunning(pid)).toBe(false);
-  });
-
   it('ignore connections of pools, open or just closed', async () => {
     const dataFolder = await makeDatabase();
     const postgres = await openEmbeddedPostgres({ dataFolder, onNotice });

@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { BodyNotJson } from 'instep';
 import { expect, test } from 'vitest';
 import { parseEvent } from '../support/internals/stripe.ts';
@@ -88,12 +87,6 @@ test('an event without created counts as created on receipt', () => {
   expect(parsed).toMatchObject({ subscription: { createdSeconds: 1_700_000_000 } });
 });
 
-test('members that differ between deliveries of one event do not make it another event', () => {
-  const first = parse(event(base, { pending_webhooks: 2, request: 'req_1' }));
-  const again = parse(event(base, { pending_webhooks: 1, request: { id: 'req_1' } }));
-  expect(again).toEqual(first);
-});
-
 test.each([
   ['id', { id: 'evt_2' }],
   ['type', { type: 'customer.subscription.deleted' }],
@@ -159,18 +152,6 @@ test.each([
   expect(parse(value)).toMatchObject({ problem });
 });
 
-test('infinite numbers, prototypes and deep nesting are unreadable, but harmless', () => {
-  const text = JSON.stringify(event(base));
-  const nested = `"metadata":${'['.repeat(200_000)}${']'.repeat(200_000)},"id":"sub_1"`;
-  for (const hostile of [
-    text.replace('1600000000', '1e999'),
-    text.replace('"customer":"cus_1"', '"__proto__":{"customer":"cus_1"}'),
-    text.replace('"id":"sub_1"', nested),
-  ]) {
-    expect(parseEvent(hostile, receipt).kind).toBe('unreadable');
-  }
-});
-
 test.each([null, [], 7, 'text', {}, { type: 7 }, { type: null }])('%j is not an event', (value) => {
   expect(parse(value).kind).toBe('not-an-event');
 });
@@ -185,17 +166,6 @@ test('other types are not handled', () => {
 
 test.each(['', '{', 'undefined', "{'a':1}", '\uFEFF{}'])('"%s" is not JSON', (text) => {
   expect(() => parseEvent(text, receipt)).toThrow(BodyNotJson);
-});
-
-test('any signed JSON is parsed as one of the kinds, without an error', () => {
-  const hostile = fc.oneof(
-    fc.jsonValue(),
-    fc.jsonValue().map((subscription) => event(subscription)),
-    fc
-      .dictionary(fc.constantFrom('id', 'customer', 'status', 'items', 'plan'), fc.jsonValue())
-      .map((members) => event({ ...base, ...members })),
-  );
-  fc.assert(fc.property(hostile, (value) => parse(value).kind !== undefined));
 });
 
 function keyOf(value: unknown): string | null {
