@@ -23,6 +23,8 @@ export const TESTS = {
     'tests/engine/log/event-log.test.ts',
     'tests/engine/rule/fold.test.ts',
     'tests/engine/rule/bounded-state.test.ts',
+    'tests/ingest/locked-teams.test.ts',
+    'tests/ingest/refused-events.test.ts',
     'tests/engine/log/concurrency.test.ts',
   ],
 } as const;
