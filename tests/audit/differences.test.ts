@@ -85,7 +85,7 @@ test('--json prints one object with its version, the counts, and the code of eac
       'stripe_subscription_id',
     ],
     counts: {
-      ...{ customers: 12, subscriptions: 12, right: 5, ownPlans: 2 },
+      ...{ customers: 12, rows: 12, subscriptions: 12, right: 5, ownPlans: 2 },
       ...Object.fromEntries(CODES.map(([, code]) => [code, 1])),
     },
     plans: {},
@@ -98,7 +98,6 @@ test('--json prints one object with its version, the counts, and the code of eac
     plan: 'Team',
     status: 'active',
     product: 'prod_team',
-    price: null,
     subscription: 'sub_plan',
     stripe_status: 'active',
     stripe_product: 'prod_pro',
@@ -112,9 +111,9 @@ test('--csv and --list print the rows, at most as many as --limit says', async (
   const csv = await app.audit(['--csv', '--limit', '2']);
   expect(csv.code).toBe(3);
   expect(csv.stdout.split('\r\n')).toEqual([
-    'code,id,customer,plan,status,product,price,subscription,stripe_status,stripe_product,stripe_price,stripe_subscription',
-    'ended,5,cus_ended,Pro,active,prod_pro,,sub_ended,canceled,prod_pro,price_prod_pro,sub_ended',
-    'missing,6,cus_missing,,,,,,active,prod_pro,price_prod_pro,sub_missing',
+    'code,id,customer,plan,status,product,subscription,stripe_status,stripe_product,stripe_price,stripe_subscription',
+    'ended,5,cus_ended,Pro,active,prod_pro,sub_ended,canceled,prod_pro,price_prod_pro,sub_ended',
+    'missing,6,cus_missing,,,,,active,prod_pro,price_prod_pro,sub_missing',
     '',
   ]);
   const { stdout } = await app.audit(['--list', '--limit', '3']);

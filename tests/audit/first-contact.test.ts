@@ -129,7 +129,7 @@ describe('exits with 1 and says why', () => {
       insert into teams (name, stripe_customer_id, stripe_product_id, subscription_status)
       select 'x', 'cus_' || id, 'prod_pro', 'active' from generate_series(1, 3) as id`);
     app.subscribe('cus_of_another_app');
-    await expectRefusal(app.audit(), 1, wrongKey, '[AUDIT_FAILED]');
+    await expectRefusal(app.audit(), 1, wrongKey, '[RECONCILIATION_FAILED]');
     // A row without a plan is asked for only then.
     await app.sql('update teams set stripe_product_id = null, subscription_status = null');
     await expectRefusal(app.audit(), 1, wrongKey);

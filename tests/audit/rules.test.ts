@@ -127,23 +127,44 @@ describe.each([
     ));
 });
 
-test('of several rows of a customer, the one whose status is best is compared', async () => {
+test('of several rows of a customer, each is compared', async () => {
+  const app = await openApp('no tables');
+  await app.sql(`
+    create table teams (id serial, stripe_customer_id text, stripe_subscription_id text, stripe_product_id text, status text);
+    insert into teams (stripe_customer_id, stripe_subscription_id, stripe_product_id, status)
+    values ('cus_shared', 'sub_now', 'prod_pro', 'active'), ('cus_shared', 'sub_now', 'prod_pro', 'active'),
+           ('cus_shared', null, null, null), ('cus_shared', 'sub_now', 'prod_team', 'active'),
+           ('cus_ended', 'sub_first', 'prod_pro', 'active'), ('cus_ended', 'sub_last', 'prod_pro', 'active'),
+           ('cus_gift', null, 'prod_pro', null), ('cus_gift', null, null, null)`);
+  app.subscribe('cus_shared', of('active', 'sub_now'));
+  for (const id of ['sub_first', 'sub_last']) app.subscribe('cus_ended', of('canceled', id));
+  app.customers.set({ id: 'cus_gift' });
+  const { rows, counts } = resultIn(await app.audit(['--json']));
+  expect(rows.map(({ id, code }) => [id, code])).toEqual([
+    ['5', 'ended'],
+    ['6', 'ended'],
+    ['3', 'missing'],
+    ['4', 'other_plan'],
+  ]);
+  expect(counts).toMatchObject({ customers: 3, rows: 8, right: 4, ownPlans: 1 });
+  expect((await app.audit()).stdout).toMatch(
+    /: 3 customers in 8 rows (.*\n)*4 of 8 are right, 1 of them/,
+  );
+});
+
+test('beside a row with the plan, those of other subscriptions are records of what has ended', async () => {
   const app = await openApp('no tables');
   await app.sql(`
     create table subscriptions (id serial, stripe_customer_id text, stripe_subscription_id text, stripe_product_id text, status text);
     insert into subscriptions (stripe_customer_id, stripe_subscription_id, stripe_product_id, status)
-    values ('cus_right', 'sub_former', 'prod_team', 'canceled'), ('cus_right', 'sub_trial', 'prod_team', 'trialing'),
-           ('cus_right', 'sub_now', 'prod_pro', 'active'), ('cus_right', null, null, null),
-           ('cus_ended', 'sub_first', 'prod_pro', 'canceled'), ('cus_ended', 'sub_last', 'prod_pro', 'active'),
-           ('cus_missing', 'sub_a', 'prod_pro', 'canceled'), ('cus_missing', 'sub_b', 'prod_pro', 'canceled')`);
-  app.subscribe('cus_right', of('active', 'sub_now'));
-  app.subscribe('cus_right', of('canceled', 'sub_trial', 'prod_team'));
-  app.subscribe('cus_ended', of('canceled', 'sub_last'));
-  app.subscribe('cus_missing', of('active', 'sub_c'));
+    values ('cus_right', 'sub_former', 'prod_team', 'canceled'), ('cus_right', 'sub_now', 'prod_pro', 'active'),
+           ('cus_missing', 'sub_former', 'prod_pro', 'canceled'), ('cus_missing', 'sub_now', 'prod_pro', 'canceled')`);
+  for (const customer of ['cus_right', 'cus_missing'])
+    app.subscribe(customer, of('active', `sub_now`));
   const { rows, counts } = resultIn(await app.audit(['--json']));
-  expect(rows.map(({ customer, code, subscription }) => [customer, code, subscription])).toEqual([
-    ['cus_ended', 'ended', 'sub_last'],
-    ['cus_missing', 'missing', 'sub_a'],
+  expect(rows.map(({ id, code }) => [id, code])).toEqual([
+    ['3', 'missing'],
+    ['4', 'missing'],
   ]);
-  expect(counts).toMatchObject({ customers: 3, right: 1 });
+  expect(counts).toMatchObject({ rows: 4, right: 2 });
 });

@@ -66,14 +66,12 @@ test('prints no result if Stripe fails at the last page or the last customer, or
   app.customers.set({ id: 'cus_gift' });
   for (const [part, status] of [
     ['starting_after=', 400],
-    ['customer=', 401],
+    ['customer=', 409],
   ] as const) {
     app.fault = (path) => (path.includes(part) ? { status } : undefined);
     const { code, stdout, stderr } = await app.audit();
     expect({ code, stdout }).toEqual({ code: 1, stdout: expect.stringMatching(/^Table .*\n$/) });
-    expect(stderr).toContain(
-      `Stripe's API failed: answered ${status}: run it again [AUDIT_FAILED]`,
-    );
+    expect(stderr).toContain(`Stripe's API failed: answered ${status} [RECONCILIATION_FAILED]`);
   }
   app.fault = () => undefined;
   const child = spawnInstep(['audit', '--json'], app.environment);
@@ -85,7 +83,7 @@ test('prints no result if Stripe fails at the last page or the last customer, or
   };
   expect(await child.exited).toBe(1);
   expect(child.stdout).toBe('');
-  expect(child.stderr).toContain('[STOPPED]');
+  expect(child.stderr).toContain('stopped');
 });
 
 test('exits with 1 and no result if subscriptions can not be read', async () => {
@@ -93,7 +91,9 @@ test('exits with 1 and no result if subscriptions can not be read', async () => 
   app.subscriptions.set({ id: 'sub_odd', created: 1, status: 'active', customer: null });
   const { code, stdout, stderr } = await app.audit(['--json']);
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-  expect(stderr).toContain('1 subscription could not be read: upgrade Instep [AUDIT_FAILED]');
+  expect(stderr).toContain(
+    '1 subscription could not be read: upgrade Instep [RECONCILIATION_FAILED]',
+  );
 });
 
 test('shows its progress on a terminal, and nowhere else', async () => {
@@ -109,6 +109,6 @@ test('shows its progress on a terminal, and nowhere else', async () => {
   const { code, output } = await runInTerminal(['audit'], folder, []);
   expect(code).toBe(0);
   expect(output).toMatch(/\rStripe: 100 subscriptions █+░+ 40 % {2}\d+ s/);
-  expect(output).toContain('\rStripe: asked for 1 of 1 customer not in its list');
+  expect(output).toContain('\rStripe: asked for 1 of 1 customer not in its list ██████████ 100 %');
   expect(output).toMatch(/Stripe: 250 subscriptions █{10} 100 % {2}\d+ s\r?\n251 of 251 are right/);
 });

@@ -12,6 +12,12 @@ export {
   type ReconcileServices,
   snapshotOf,
 } from './reconcile/compare-customer.ts';
+export {
+  type ComparedRow,
+  type RowCode,
+  TableComparison,
+  type TableRules,
+} from './reconcile/compare-table.ts';
 export type {
   DriftCause,
   DriftIssue,
@@ -19,6 +25,7 @@ export type {
 } from './reconcile/drift.ts';
 export { listCustomer, readListings } from './reconcile/listed-subscriptions.ts';
 export {
+  explainFailure,
   type Progress,
   ReconciliationFailed,
   readProgress,

@@ -1,4 +1,4 @@
-// The table that is audited: which of its columns are compared, and the statement that reads its customers.
+// The table that is audited: which of its columns are compared, and the statement that reads its rows.
 
 import {
   columnOf,
@@ -21,29 +21,67 @@ const FIELDS = {
   subscription: 'providerSubscriptionId',
 } as const;
 
-export const NAMES = Object.keys(FIELDS) as (keyof typeof FIELDS)[];
+type Name = keyof typeof FIELDS;
+
+export const NAMES = Object.keys(FIELDS) as Name[];
 
 /** The options that name what is not recognized. */
-export type Named = { readonly [Option in 'table' | keyof typeof FIELDS]?: string };
-
-/** A customer's row. A value that no row has is missing, and an empty text is null. */
-export type AuditedRow = { readonly [Name in keyof typeof FIELDS]?: string | null } & {
-  readonly id: string | null;
-  readonly customer: string;
-  /** Whether it names a plan, whatever its status says. */
-  readonly hasPlan: boolean;
-};
+export type Named = { readonly [Option in 'table' | Name]?: string };
 
 export type AuditedTable = Awaited<ReturnType<typeof findAuditedTable>>;
-
-/** Below this, reading all of them takes milliseconds. */
-const MANY_CUSTOMERS = 10_000;
 
 /** If a policy would hide rows from the role, PostgreSQL then refuses to read the table. */
 export const REFUSE_HIDDEN_ROWS = 'set local row_security = off';
 
 /** Finds the table, and counts its customers. @throws ConfigInvalid if it can't be audited */
 export async function findAuditedTable(query: Query, declared: WantedTables, named: Named) {
+  const { teams, columns, periodEnd } = await recognizeColumns(query, declared, named);
+  const { sql: name } = teams.table;
+  const texts = NAMES.map((one) => `${textOf(one, columns.get(one)?.sql ?? 'null')} as ${one}`);
+  const rows = `(
+      select ${texts.join(', ')},
+             ${columnOf(teams, 'id')?.sql ?? 'null'}::text as id,
+             coalesce(${periodEnd} < now() - interval '1 day', false) as is_over
+        from ${name}
+    ) as rows
+    where customer is not null`;
+  await query(REFUSE_HIDDEN_ROWS);
+  const counted = NAMES.map((one) => `count(${one}) as ${one}`).join(', ');
+  const counts = await onlyRow<Record<string, number>>(
+    query,
+    `select count(distinct customer) as customers, count(*) as rows, ${counted} from ${rows}`,
+  );
+  const { customers = 0 } = counts;
+  if (customers === 0) throw notFound(`${name} has no row with a customer`);
+  // That no row names a subscription says something about each.
+  const used = NAMES.filter((one) => counts[one] || (one === 'subscription' && columns.has(one)));
+  const hasOnlyNames = !used.includes('product') && !used.includes('price');
+  const holdsPlan = used.includes('plan') || !hasOnlyNames;
+  const index = customers < 10_000 ? null : await missingCustomerIndex(query, teams);
+  return {
+    ...{ name, customers, used, hasOnlyNames, rows: counts.rows ?? 0 },
+    columns: [...columns.values()].map((one) => one.name),
+    // Without an index, few rows are still read in milliseconds.
+    warning:
+      index && `${name} has no index on the customer, so each event would read all of it: ${index}`,
+    /** SQL for the rows. Without a status, apps look at the end of the period. */
+    select: `
+      select ${used.join(', ')},
+             id,
+             "hasPlan",
+             bool_or("hasPlan" and coalesce(status in ('active', 'trialing', 'past_due'), true))
+               over (partition by customer) as "isBesidePlan"
+        from (
+               select *,
+                      coalesce(${holdsPlan ? 'plan, product, price' : 'status, subscription'}) is not null
+                        and (status is not null or not is_over) as "hasPlan"
+                 from ${rows}
+             ) as audited
+       order by customer`,
+  };
+}
+
+async function recognizeColumns(query: Query, declared: WantedTables, named: Named) {
   const [, schema, table] = /^(?:([^.]+)\.)?(.+)$/.exec(named.table ?? '') ?? [];
   const given = NAMES.flatMap((name) => (named[name] ? [[FIELDS[name], named[name]]] : []));
   const names = { ...declared.teams?.columns, ...Object.fromEntries(given) };
@@ -53,66 +91,28 @@ export async function findAuditedTable(query: Query, declared: WantedTables, nam
     return column === null && problem !== null && field !== 'id';
   });
   if (teams === null || missing) throw notFound(missing?.problem ?? unfit?.problems.join('; '));
-  const columns = new Map(
-    NAMES.flatMap((name) => {
-      // Words of the app's own can be compared, but not written. A status beside a subscription is most often Stripe's.
-      const isOwn = name === 'plan' || (name === 'status' && columnOf(teams, FIELDS.subscription));
-      const own = isOwn && !(FIELDS[name] in names) ? teams.table.columns.get(name) : null;
-      const column = columnOf(teams, FIELDS[name]) ?? own;
-      return column ? [[name, column] as const] : [];
-    }),
-  );
+  const columns = NAMES.flatMap((name) => {
+    // Words of the app's own can be compared, but not written. A status beside a subscription is most often Stripe's.
+    const isOwn = name === 'plan' || (name === 'status' && columnOf(teams, FIELDS.subscription));
+    const own = isOwn && !(FIELDS[name] in names) ? teams.table.columns.get(name) : null;
+    const column = columnOf(teams, FIELDS[name]) ?? own;
+    return column ? [[name, column] as const] : [];
+  });
+  if (columns.length === 1)
+    throw notFound(`${teams.table.sql} has no column that is known to hold a plan`);
   const period = columnOf(teams, 'currentPeriodEndsAt');
   const periodEnd = period?.category === 'N' ? `to_timestamp(${period.sql})` : period?.sql;
-  const rows = `(
-    select customer,
-           case when plan !~* '^(free|none)?$' then plan end as plan,
-           substring(replace(lower(status), 'cancelled', 'canceled') from '^(?:${STATUS_NAMES.join('|')})$') as status,
-           nullif(product, '') as product,
-           nullif(price, '') as price,
-           nullif(subscription, '') as subscription,
-           id,
-           coalesce(period_end < now() - interval '1 day', false) as is_over
-      from (
-             select ${NAMES.map((name) => `${columns.get(name)?.sql ?? 'null'}::text as ${name}`).join(', ')},
-                    ${columnOf(teams, 'id')?.sql ?? 'null'}::text as id,
-                    ${periodEnd ?? 'null'}::timestamptz as period_end
-               from ${teams.table.sql}
-           ) as texts
-     where customer <> ''
-  ) as rows`;
-  await query(REFUSE_HIDDEN_ROWS);
-  const counts = await onlyRow<Record<string, number>>(
-    query,
-    `select count(distinct customer) as customers,
-            ${NAMES.map((name) => `count(${name}) as ${name}`).join(', ')}
-       from ${rows}`,
-  );
-  const { customers = 0 } = counts;
-  // That no row names a subscription says something about each.
-  const used = NAMES.filter((name) => {
-    return counts[name] || (name === 'subscription' && columns.has(name));
-  });
-  const name = teams.table.sql;
-  if (customers === 0) throw notFound(`${name} has no row with a customer`);
-  if (columns.size === 1) throw notFound(`${name} has no column that is known to hold a plan`);
-  const holdsPlan = used.some((one) => one === 'plan' || one === 'product' || one === 'price');
-  return {
-    ...{ name, customers, columns: [...columns.values()].map((one) => one.name) },
-    /** The statement for an index on the customer, if a large table has none. */
-    missingIndex: customers < MANY_CUSTOMERS ? null : await missingCustomerIndex(query, teams),
-    /** SQL for a row of each customer: of several, one with a plan. Without a status, apps look at the end of the period. */
-    select: `
-      select distinct on (customer) ${used.join(', ')},
-             id,
-             coalesce(${holdsPlan ? 'plan, product, price' : 'status, subscription'}) is not null
-               and (status is not null or not is_over) as "hasPlan"
-        from ${rows}
-       order by customer, "hasPlan" desc, array_position('{active,trialing,past_due}', status), id`,
-  };
+  return { teams, columns: new Map(columns), periodEnd: periodEnd ?? 'null' };
 }
 
-const STATUS_NAMES = Object.keys(STATUSES);
+/** SQL for a value as text; null if it says nothing. */
+function textOf(name: Name, column: string): string {
+  const text = `${column}::text`;
+  if (name === 'plan') return `case when ${text} !~* '^(free|none)?$' then ${text} end`;
+  if (name !== 'status') return `nullif(${text}, '')`;
+  const statuses = Object.keys(STATUSES).join('|');
+  return `substring(replace(lower(${text}), 'cancelled', 'canceled') from '^(?:${statuses})$')`;
+}
 
 function notFound(why: string | undefined): ConfigInvalid {
   const remedy = `name it with --table, and its columns with --${NAMES.join(', --')}`;

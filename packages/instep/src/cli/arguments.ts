@@ -34,3 +34,14 @@ export function webUrl(text: string): URL {
   if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return new URL(text);
   throw new InvalidArgumentError('must be a URL such as https://your.app/api/stripe/webhook.');
 }
+
+/** Names of plans with the products that they mean: `pro=prod_1,pro=prod_2,free=`. */
+export function productsByPlan(text: string): ReadonlyMap<string, readonly string[]> {
+  const plans = new Map<string, readonly string[]>();
+  for (const pair of text.split(',')) {
+    const [, name, productId] = /^(.+)=(prod_\w+)?$/.exec(pair.trim()) ?? [];
+    if (name === undefined) throw new InvalidArgumentError('must be like pro=prod_1,team=prod_2.');
+    plans.set(name, [...(plans.get(name) ?? []), productId ?? []].flat());
+  }
+  return plans;
+}

@@ -1,22 +1,28 @@
 // The command `instep audit`: its options, its progress, and what it prints in the end, for people and for programs.
 
 import { setFlagsFromString } from 'node:v8';
-import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { Database, DatabaseServer, WantedTables } from 'instep-engine/postgres';
+import { type Command, Option } from 'commander';
+import type { Database, WantedTables } from 'instep-engine/postgres';
+import type { RowCode, TableRules } from 'instep-engine/repair';
 import { counted, countText } from 'instep-engine/runtime';
 import { csvLine } from 'instep-operate';
-import { Audit, type Difference } from '../audit/audit.ts';
+import { type Audited, audit } from '../audit/audit.ts';
 import { type AuditedTable, findAuditedTable, NAMES, type Named } from '../audit/audited-table.ts';
-import type { Rules } from '../audit/judge-row.ts';
 import { readPart } from '../config/config.ts';
-import { createCommand, positiveInteger } from './arguments.ts';
-import { print, printable, printMessage, showProgress, stopSignal, writeRows } from './output.ts';
+import { createCommand, positiveInteger, productsByPlan } from './arguments.ts';
+import {
+  print,
+  printable,
+  printMessage,
+  startProgress,
+  stopSignal,
+  tableHead,
+  tableLine,
+  writeLine,
+} from './output.ts';
 import { requireDatabase, withDatabase } from './with-database.ts';
 
-type Options = Named &
-  Pick<Rules, 'pastDue'> & { plans?: Rules['plans']; limit?: number } & {
-    [Flag in 'json' | 'csv' | 'list']?: boolean;
-  };
+type Options = Named & TableRules & { [Flag in 'json' | 'csv' | 'list']?: boolean };
 
 export function auditCommand(): Command {
   const command = createCommand(
@@ -24,74 +30,49 @@ export function auditCommand(): Command {
     'compare any table of customers with Stripe, and write nothing',
     'STRIPE_SECRET_KEY=rk_… DATABASE_URL=postgres://… instep audit',
   ).option('--table <name>', 'the table, such as app.organizations, if it is not recognized');
-  for (const name of NAMES) {
+  for (const name of NAMES)
     command.option(`--${name} <column>`, `the column with the ${name}, if it is not recognized`);
-  }
+  const pastDue = new Option('--past-due <how>', 'what a plan does whose payment is due');
   return command
-    .option('--plans <pairs>', 'products by plan: pro=prod_1,team=prod_2,free=', plansIn)
-    .addOption(
-      new Option('--past-due <how>', 'what a plan does whose payment is due')
-        .choices(['keep', 'ended'])
-        .default('keep'),
-    )
+    .option('--plans <pairs>', 'products by plan: pro=prod_1,team=prod_2,free=', productsByPlan)
+    .addOption(pastDue.choices(['keep', 'ended']).default('keep'))
     .option('--list', 'also print each difference')
     .option('--json', 'print one JSON object')
     .option('--csv', 'print the differences as CSV')
     .option('--limit <n>', 'at most this many differences', positiveInteger)
-    .action(runAudit);
+    .action((options) => run({ plans: new Map(), limit: Number.POSITIVE_INFINITY, ...options }));
 }
 
-function plansIn(text: string): Rules['plans'] {
-  const plans = new Map<string, string[]>();
-  for (const pair of text.split(',')) {
-    const [, name, productId] = /^(.+)=(prod_\w+)?$/.exec(pair.trim()) ?? [];
-    if (name === undefined) throw new InvalidArgumentError('must be like pro=prod_1,team=prod_2.');
-    plans.set(name, [...(plans.get(name) ?? []), productId ?? []].flat());
-  }
-  return plans;
-}
-
-async function runAudit(options: Options): Promise<void> {
-  // Nearly all of what a page of Stripe's list takes is garbage at once, and V8 would let the heap grow fourfold first.
-  if (!process.versions.bun) setFlagsFromString('--optimize-for-size');
+async function run(options: Options): Promise<void> {
+  // Nearly all of a page of Stripe's list is garbage at once, and V8 would let the heap grow fourfold first.
+  if (!process.versions.bun) setFlagsFromString('--optimize-for-size --semi-space-growth-factor=1');
   await requireDatabase();
-  const audit = (database: Database, { tables }: DatabaseServer) =>
-    auditOn(database, tables, options);
   // A table of millions of rows takes seconds to read.
   const reading = { migratesEmbedded: false, statementTimeoutMs: 120_000, isReadOnly: true };
-  await withDatabase(audit, reading);
+  await withDatabase((database, { tables }) => runOn(database, tables, options), reading);
 }
 
-async function auditOn(
-  database: Database,
-  declared: WantedTables,
-  options: Options,
-): Promise<void> {
+async function runOn(database: Database, tables: WantedTables, options: Options): Promise<void> {
+  const { json, csv, list, limit } = options;
+  const say = json || csv ? () => undefined : print;
   const stripeApi = readPart('stripeApi', process.env);
-  const table = await database.transaction((query) => findAuditedTable(query, declared, options));
-  const { name, columns, customers, missingIndex } = table;
-  const say = options.json || options.csv ? () => undefined : print;
-  say(`Table ${name}: ${counted(customers, 'customer')} (${columns.join(', ')})`);
-  if (missingIndex !== null) printMessage(`${name} ${NO_INDEX}: ${missingIndex}`);
-  const startedAtMs = Date.now();
-  const listed = (count: number, share: number) => {
-    const bar = '█'.repeat(Math.round(share * 10)).padEnd(10, '░');
-    const seconds = Math.round((Date.now() - startedAtMs) / 1_000);
-    return `Stripe: ${counted(count, 'subscription')} ${bar} ${Math.round(share * 100)} %  ${seconds} s`;
-  };
-  const audit = new Audit({
-    ...{ plans: new Map(), ...options, database, table, stripeApi, signal: stopSignal() },
-    // How long the list is can only be guessed before its end.
-    onListed: (count) => showProgress(listed(count, Math.min(count / customers, 0.99))),
-    onAsked: (count, of) =>
-      showProgress(`Stripe: asked for ${count} of ${counted(of, 'customer')} not in its list`),
-  });
-  await audit.run().finally(() => showProgress(''));
-  say(listed(audit.subscriptions, 1));
-  await printFound(audit, table, options);
+  const table = await database.transaction((query) => findAuditedTable(query, tables, options));
+  const { name, customers, rows, columns } = table;
+  const inRows = rows === customers ? '' : ` in ${countText(rows)} rows`;
+  say(`Table ${name}: ${counted(customers, 'customer')}${inRows} (${columns.join(', ')})`);
+  if (table.warning !== null) printMessage(table.warning);
+  const progress = startProgress('Stripe');
+  const audited = await audit({
+    ...{ database, table, stripeApi, signal: stopSignal(), onProgress: progress.show },
+    rules: { ...options, limit: json || csv || list ? limit : 0 },
+  }).finally(progress.clear);
+  const { subscriptions, found } = audited.comparison;
+  say(progress.text(counted(subscriptions, 'subscription'), 1));
+  if (CODES.some((code) => found.has(code))) process.exitCode = DIFFERENCES_FOUND;
+  for (const line of linesOf(audited, table, options)) if (!(await writeLine(line))) break;
 }
 
-const NO_INDEX = 'has no index on the customer, so Instep would read all of it for each event';
+const DIFFERENCES_FOUND = 3;
 
 /** What is said of one row, or of several, in the order in which it counts. */
 const TEXTS = {
@@ -103,60 +84,61 @@ const TEXTS = {
   charged_twice: '(is|are) charged twice',
   unknown_customer: '(customer|customers) that Stripe does not know',
   not_in_table: '(customer who pays is|customers who pay are) in no row',
-} satisfies Record<Exclude<Difference['code'], 'own_plan'>, string>;
+} satisfies Partial<Record<RowCode, string>>;
 
-type Shown = Readonly<Record<string, string | null>>;
+const CODES = Object.keys(TEXTS) as (keyof typeof TEXTS)[];
 
-/** A difference as it is listed, for people and for programs. */
-const shown = ({ code, row, stripe }: Difference): Shown => ({
-  ...{ code, id: row.id ?? null },
-  ...Object.fromEntries(NAMES.map((name) => [name, row[name] ?? null])),
-  stripe_status: stripe?.status ?? null,
-  stripe_product: stripe?.productId ?? null,
-  stripe_price: stripe?.priceId ?? null,
-  stripe_subscription: stripe?.subscriptionId ?? null,
-});
+const STRIPE_HEADINGS = ['status', 'product', 'price', 'subscription'].map(
+  (one) => `stripe_${one}`,
+);
 
-const HEADINGS = Object.keys(shown({ code: 'ended', row: {}, stripe: undefined }));
-
-async function printFound(
-  { differences, plans, subscriptions }: Audit,
-  { name, columns, customers }: AuditedTable,
-  { json, csv, list, limit }: Options,
-): Promise<void> {
-  const byCode = Object.entries(TEXTS).map(([code, text]) => {
-    return { code, text, found: differences.filter((one) => one.code === code) };
-  });
-  const found = byCode.flatMap((one) => one.found);
-  const counts = Object.fromEntries(byCode.map(({ code, found }) => [code, found.length]));
-  const ownPlans = differences.length - found.length;
-  const right = customers - found.length + (counts.not_in_table ?? 0);
-  const rows = found.slice(0, limit).map(shown);
-  if (found.length > 0) process.exitCode = DIFFERENCES_FOUND;
-  if (json) {
-    const totals = { customers, subscriptions, right, ownPlans, ...counts };
-    const about = { version: 1, table: name, columns, counts: totals };
-    return print(JSON.stringify({ ...about, plans: Object.fromEntries(plans), rows }));
+/** What is printed, line by line: all of it at once would take more memory than the audit. */
+function* linesOf({ comparison, productNames }: Audited, table: AuditedTable, options: Options) {
+  const { name, columns, customers, rows, used } = table;
+  const { found, subscriptions, rules } = comparison;
+  const countOf = (code: RowCode) => found.get(code)?.count ?? 0;
+  const ownPlans = countOf('own_plan');
+  const wrong = CODES.reduce((sum, code) => sum + countOf(code), 0);
+  const right = rows - wrong + countOf('not_in_table');
+  const differences = CODES.flatMap((code) => found.get(code)?.rows ?? []).slice(0, options.limit);
+  const headings = ['code', 'id', ...used, ...STRIPE_HEADINGS];
+  const cellsOf = (one: string): string[] => {
+    const values = JSON.parse(one);
+    return headings.map((heading) => values[heading] ?? '');
+  };
+  if (options.json) {
+    const byCode = Object.fromEntries(CODES.map((code) => [code, countOf(code)]));
+    const counts = { customers, rows, subscriptions, right, ownPlans, ...byCode };
+    const plans = Object.fromEntries(rules.plans);
+    const about = { version: 1, table: name, columns, counts, plans, rows: [] };
+    yield JSON.stringify(about).slice(0, -2);
+    for (const [index, one] of differences.entries()) yield index === 0 ? one : `,${one}`;
+    yield ']}';
+    return;
   }
-  if (csv) {
-    const lines = [HEADINGS, ...rows.map((one) => Object.values(one))];
-    return void process.stdout.write(lines.map(csvLine).join(''));
+  if (options.csv) {
+    // Its lines end in \r\n.
+    yield csvLine(headings).slice(0, -1);
+    for (const one of differences) yield csvLine(cellsOf(one)).slice(0, -1);
+    return;
   }
-  for (const [plan, products] of plans)
-    print(`  ${printable(plan)} = ${printable(products.join(', ') || 'no plan')}`);
+  for (const [plan, products] of rules.plans) {
+    const meant = products.map((one) => `${one} (${productNames.get(one) ?? 'no name'})`);
+    yield `  ${printable(plan)} = ${printable(meant.join(', ') || 'no plan')}`;
+  }
   const own = ownPlans === 0 ? '' : `, ${countText(ownPlans)} of them with a plan of your own`;
-  for (const { code, text, found } of byCode) {
-    if (code === 'not_in_table')
-      print(`${countText(right)} of ${countText(customers)} are right${own}.`);
-    const said = text.replace(/\((.+?)\|(.+?)\)/g, found.length === 1 ? '$1' : '$2');
-    if (found.length > 0)
-      print(`${countText(found.length).padStart(8)}  ${said.padEnd(62)}  ${code}`);
+  const summary = `${countText(right)} of ${countText(rows)} are right${own}.`;
+  for (const code of CODES) {
+    if (code === 'not_in_table') yield summary;
+    const count = countOf(code);
+    const text = TEXTS[code].replace(/\((.+?)\|(.+?)\)/g, count === 1 ? '$1' : '$2');
+    if (count > 0) yield `${countText(count).padStart(8)}  ${text.padEnd(62)}  ${code}`;
   }
-  const filled = HEADINGS.filter((name) => rows.some((one) => one[name] !== null));
-  const shownColumns = filled.map((name) => [name, 18, (one: Shown) => one[name] ?? null] as const);
-  if (list) await writeRows({ columns: shownColumns, data: (one: Shown) => one }, rows, {});
-  print('Details: --list, --json, --csv. Nothing was written.');
-  if (found.length > 0) print('instep init keeps it so.');
+  if (options.list) {
+    const layout = headings.map((heading) => [heading, 18] as const);
+    yield tableHead(layout);
+    for (const one of differences) yield tableLine(layout, cellsOf(one).map(printable));
+  }
+  yield 'Details: --list, --json, --csv. Nothing was written.';
+  if (wrong > 0) yield 'instep init keeps it so.';
 }
-
-const DIFFERENCES_FOUND = 3;

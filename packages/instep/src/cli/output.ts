@@ -158,7 +158,20 @@ export function printMessage(message: string): void {
   process.stderr.write(`${message}\n`);
 }
 
-/** Shows how far something is, in place of what this showed before; `''` in the end. Only on a terminal. */
-export function showProgress(text: string): void {
-  if (process.stderr.isTTY) process.stderr.write(`\r${text}\u001b[K`);
+/** Shows how far something is that begins now, in place of what it showed before. Only on a terminal. */
+export function startProgress(name: string) {
+  const startedAtMs = Date.now();
+  const write = (line: string) => {
+    if (process.stderr.isTTY) process.stderr.write(`\r${line}\u001b[K`);
+  };
+  const text = (done: string, share: number): string => {
+    const bar = '█'.repeat(Math.round(share * 10)).padEnd(10, '░');
+    const seconds = Math.round((Date.now() - startedAtMs) / 1_000);
+    return `${name}: ${done} ${bar} ${Math.round(share * 100)} %  ${seconds} s`;
+  };
+  return {
+    text,
+    show: (done: string, share: number) => write(text(done, share)),
+    clear: () => write(''),
+  };
 }

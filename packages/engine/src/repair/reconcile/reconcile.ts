@@ -333,8 +333,8 @@ const hasEnded = ({ subscriptions }: CustomerState) =>
     ENDED_STATUSES.includes(latest.reported.status),
   );
 
-/** Waits for a reconciliation. @throws ReconciliationFailed, or an error that is not Stripe's */
-async function explainFailure<Result>(work: Promise<Result>): Promise<Result> {
+/** Waits for a comparison. @throws ReconciliationFailed, or an error that is not Stripe's */
+export async function explainFailure<Result>(work: Promise<Result>): Promise<Result> {
   try {
     return await work;
   } catch (cause) {
