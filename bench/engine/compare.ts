@@ -179,7 +179,6 @@ async function openEngine({ url, ask }: BenchDatabase): Promise<System> {
     }),
     findTeams: async () => TEAMS_TABLE,
     planSelection: 'newest',
-    keepsPaused: false,
     maxQueued: 10_000,
     deadlineMs: 30_000,
   });

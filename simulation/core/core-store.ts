@@ -95,7 +95,7 @@ export class CoreStore {
       ...{ waiting, teams },
     };
     const { decision, results } = decide(stored, events, neededOf(log, stored.state, events), {
-      ...{ planSelection: this.#planSelection, keepsPaused: false },
+      ...{ planSelection: this.#planSelection },
       names: this.#namesWith(events),
     });
     const plans = new Map(decision.teams.map(({ team, plan }) => [team.id, plan]));

@@ -33,7 +33,7 @@ export function maintenanceJobs(options: MaintenanceOptions): readonly Job[] {
   const due = { query, logger, holder: nonce(), dueAfterMs: 0, firstRestMs: 0 };
   const asks = createAskJobs({ ...due, ingest, api, now, nonce, compareNew: null });
   const jobs = [
-    ...createSettleJobs({ ...due, settle, planSelection, keepsPaused: false }),
+    ...createSettleJobs({ ...due, settle, planSelection }),
     // Ends are not reached: every world has its own clock.
     ...asks.filter(({ name }) => name !== 'unconfirmed-ends'),
   ];

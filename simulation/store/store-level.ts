@@ -70,7 +70,7 @@ export async function runStoreLevel(options: StoreLevelOptions): Promise<StoreSu
       const [first] = pipelines;
       if (first === undefined) break;
       const { ingest, settle } = first;
-      await storePolicy(query, { planSelection, pastDueGraceMs: null, keepsPaused: false });
+      await storePolicy(query, { planSelection, pastDueGraceMs: null });
       const nonce = () => `nonce_${random.next()}`;
       const { now } = options;
       const services = { database, query, ingest, settle, planSelection };

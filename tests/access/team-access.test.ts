@@ -15,11 +15,7 @@ const DOCUMENTATION = readFileSync(new URL('../../docs/access.md', import.meta.u
 const DAY = 86_400;
 const at = (seconds: number) => new Date(seconds * 1_000);
 
-const DEFAULTS: AccessPolicy = {
-  planSelection: 'newest',
-  pastDueGraceMs: null,
-  keepsPaused: false,
-};
+const DEFAULTS: AccessPolicy = { planSelection: 'newest', pastDueGraceMs: null };
 const GRACE: AccessPolicy = { ...DEFAULTS, pastDueGraceMs: 14 * DAY * 1_000 };
 
 /** Now, in whole seconds, so that a grace is running. */
@@ -191,13 +187,6 @@ describe.each(postgresServers)('instep.team_access on $name', (server) => {
     });
   });
 
-  test('a paused subscription keeps access if the policy says so', async () => {
-    const { teamId, customerId } = await store.addTeam();
-    await deliver({ customerId, status: 'paused' });
-    await storePolicy(store.database.query, { ...DEFAULTS, keepsPaused: true });
-    expect(await accessOf(teamId)).toMatchObject({ reason: 'paused', hasAccess: true });
-  });
-
   test('shows the subscription of the plan, if two deciding events are of one second', async () => {
     const { teamId, customerId } = await store.addTeam();
     const both = { customerId, createdSeconds: NOW - 10, status: 'active' };
@@ -260,15 +249,6 @@ describe.each(postgresServers)('instep.team_access on $name', (server) => {
       await deliver({ ...second, createdSeconds: NOW, status: 'active' });
       await give(teamId);
       expect(await accessOf(teamId)).toMatchObject({ reason: 'active', planName: null });
-    });
-
-    test('counts less than a paused subscription that is kept', async () => {
-      const { teamId, customerId } = await store.addTeam();
-      await deliver({ customerId, status: 'paused' });
-      await give(teamId);
-      expect(await accessOf(teamId)).toMatchObject(GIVEN);
-      await storePolicy(store.database.query, { ...DEFAULTS, keepsPaused: true });
-      expect(await accessOf(teamId)).toMatchObject({ hasAccess: true, reason: 'paused' });
     });
 
     test.each([null, 'canceled', 'free'])('gives none with the status %s', async (status) => {

@@ -12,7 +12,7 @@ async function openAccount() {
 
 test('shows the policy', async () => {
   const { checkOf } = await openAccount();
-  const result = 'TEAM_PLAN=newest PAST_DUE_GRACE=off PAUSED_ACCESS=revoke';
+  const result = 'TEAM_PLAN=newest PAST_DUE_GRACE=off';
   expect(await checkOf('access')).toMatchObject({ state: 'ok', result });
 });
 

@@ -153,21 +153,21 @@ test('a product whose name could not be looked up is an issue, a new one is not'
 });
 
 test('an instance with another access policy is an issue while it is running', async () => {
-  const policyOf = (keepsPaused: boolean) =>
-    ({ planSelection: 'newest', pastDueGraceMs: null, keepsPaused }) as const;
-  await storePolicy(query, policyOf(true));
-  await reportOtherPolicy(query, policyOf(true));
+  const policy = { planSelection: 'best', pastDueGraceMs: null } as const;
+  const other = { ...policy, planSelection: 'newest' } as const;
+  await storePolicy(query, policy);
+  await reportOtherPolicy(query, policy);
   expect(await codes()).toEqual([]);
-  await reportOtherPolicy(query, policyOf(false));
-  const otherPolicy = 'TEAM_PLAN=newest PAST_DUE_GRACE=off PAUSED_ACCESS=revoke';
+  await reportOtherPolicy(query, other);
+  const otherPolicy = 'TEAM_PLAN=newest PAST_DUE_GRACE=off';
   expect((await checkHealth(context)).issues).toMatchObject([
     { code: 'different-policies', evidence: { otherPolicy } },
   ]);
   await query(`update instep.access_policy set other_seen_at = now() - interval '3 minutes'`);
   expect(await codes()).toEqual([]);
-  await reportOtherPolicy(query, policyOf(false));
+  await reportOtherPolicy(query, other);
   // It was restarted.
-  await storePolicy(query, policyOf(false));
+  await storePolicy(query, other);
   expect(await codes()).toEqual([]);
 });
 

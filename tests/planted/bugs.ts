@@ -150,7 +150,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'hasDropped: false',
   ]),
   engine.store('access is that of the newest subscription', 'rule/access-facts.ts', [
-    "planSelection === 'best' ? compareAccess(one, other, keepsPaused) : 0",
+    "planSelection === 'best' ? compareAccess(one, other) : 0",
     '0',
   ]),
 

@@ -45,8 +45,6 @@ export type EngineOptions = {
   readonly logger: Logger;
   /** Of several subscriptions, which one decides; `newest` by default. */
   readonly planSelection?: PlanSelection;
-  /** Whether a paused subscription keeps access; not by default. */
-  readonly keepsPaused?: boolean;
   readonly features?: readonly Feature[];
   /** `background` by default. */
   readonly maintenance?: MaintenanceMode;
@@ -110,11 +108,7 @@ export type Engine = {
  */
 export async function openEngine(options: EngineOptions): Promise<Engine> {
   const { server, stripe, profile, logger, features = [], now = Date.now } = options;
-  const {
-    planSelection = 'newest',
-    keepsPaused = false,
-    maintenance: mode = 'background',
-  } = options;
+  const { planSelection = 'newest', maintenance: mode = 'background' } = options;
   const { instrumentation = NO_INSTRUMENTATION } = options;
   const settings = { ...DEFAULTS, ...options.settings };
   const { maxQueuedEvents: maxQueued, requestDeadlineMs } = settings;
@@ -126,11 +120,11 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
   const api = createStripeApi(stripeApi);
   const keyMode = keyKindOf(stripe.secretKey).mode;
   const pipeline = new IngestPipeline({
-    ...{ database, api, logger, planSelection, keepsPaused, maxQueued, timeoutMs, instrumentation },
+    ...{ database, api, logger, planSelection, maxQueued, timeoutMs, instrumentation },
   });
   const { ingest, settle, nameOf } = pipeline;
   const services: EngineServices = {
-    ...{ database, api, logger, planSelection, keepsPaused, keyMode, ingest, settle, nameOf },
+    ...{ database, api, logger, planSelection, keyMode, ingest, settle, nameOf },
     ...{ now, clockMs: () => performance.now(), nonce: randomUUID },
   };
 

@@ -173,7 +173,6 @@ export function logSettings({ config, logger, pool }: InstepOptions): void {
 export async function openService(options: InstepOptions): Promise<Service> {
   const { config, logger, maintenance: mode = 'background', now = Date.now } = options;
   const { linkByMetadata, accessPolicy, alerts, authSecrets } = config;
-  const { planSelection, keepsPaused } = accessPolicy;
   const profile = profileIn(options);
   const refusals = new RefusalCounts(now);
   const changes = changesFeature(mode, config.planHistoryRetentionMs);
@@ -192,7 +191,8 @@ export async function openService(options: InstepOptions): Promise<Service> {
   );
   const server = await connect(options);
   const engine: Engine = await openEngine({
-    ...{ server, logger, now, planSelection, keepsPaused, instrumentation, maintenance: mode },
+    ...{ server, logger, now, instrumentation, maintenance: mode },
+    planSelection: accessPolicy.planSelection,
     stripe: { ...config.stripeApi, webhookSecrets: config.webhookSecrets },
     profile:
       authSecrets === null || profile === 'off'

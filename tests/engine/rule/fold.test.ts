@@ -79,7 +79,7 @@ test('access follows the latest event, since its status began, and the plan the 
   const dueBefore = eventOf({ status: 'past_due', createdSeconds: 20 });
   const state = foldAll([paid, due, dueBefore]);
   expect(teamPlan(state, 'newest', new Map())?.subscriptionStatus).toBe('active');
-  expect(accessFacts(state, { planSelection: 'newest', keepsPaused: false })).toMatchObject({
+  expect(accessFacts(state, 'newest')).toMatchObject({
     latest: { status: 'past_due', createdSeconds: 30 },
     sinceSeconds: 20,
     grantsPlan: true,

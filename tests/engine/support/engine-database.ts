@@ -55,7 +55,7 @@ export async function openEngineDatabase() {
 export function openLog(database: StatementRunner, options: Partial<EventLogOptions> = {}) {
   const all: EventLogOptions = {
     ...{ database, findTeams: async () => STARTER_TEAMS, planSelection: 'newest' },
-    ...{ keepsPaused: false, maxQueued: 1_000, deadlineMs: 5_000 },
+    ...{ maxQueued: 1_000, deadlineMs: 5_000 },
     ...options,
   };
   const log = new EventLog(all);

@@ -16,7 +16,6 @@ export function openSettleJobs(database: Database, options: JobOptions = {}) {
     settle: openWholePipeline(database).settle,
     logger: createLogger('silent'),
     planSelection: 'newest',
-    keepsPaused: false,
     holder: 'holder',
     dueAfterMs: 0,
     ...options,

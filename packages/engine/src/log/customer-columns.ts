@@ -1,7 +1,7 @@
 // The columns of a customer's row, besides its id, its version and its state: write-text.ts names them, write.ts sends them.
 
 import { type ColumnValue, timeText } from '../postgres/teams-table.ts';
-import { accessRulesText, chargedTwice, dueSinceSeconds } from '../rule/access-facts.ts';
+import { chargedTwice, dueSinceSeconds } from '../rule/access-facts.ts';
 import { ambiguousReport } from '../rule/customer-state.ts';
 import { selectedReport } from '../rule/plan-selection.ts';
 import { rankOf } from '../rule/status.ts';
@@ -12,7 +12,7 @@ export const FACT_COLUMNS: Readonly<
   Record<string, (decision: CustomerDecision) => ColumnValue | null>
 > = {
   subscription_ids: ({ state }) => [...state.subscriptions.keys()].filter((id) => id !== null),
-  access_rules: ({ options }) => accessRulesText(options),
+  access_rules: ({ options }) => options.planSelection,
   access_subscription_id: ({ access }) => access?.latest.plan.providerSubscriptionId,
   access_status: ({ access }) => access?.latest.status,
   access_product_id: ({ access }) => access?.latest.plan.providerProductId,

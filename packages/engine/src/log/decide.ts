@@ -1,13 +1,13 @@
 // Decides, in memory alone, what a batch changes: between the read and the write. Nothing here knows a database.
 
-import { type AccessFacts, type AccessRules, accessFacts } from '../rule/access-facts.ts';
+import { type AccessFacts, accessFacts } from '../rule/access-facts.ts';
 import type { CustomerState } from '../rule/customer-state.ts';
 import { fold } from '../rule/fold.ts';
 import { KnownEvents } from '../rule/known-events.ts';
 import { isPlanOf, NO_PLAN } from '../rule/plan.ts';
 import type { ActingOperator, ChangeCause } from '../rule/plan-change.ts';
 import { type Plan, type PlanInRow, partOf } from '../rule/plan-fields.ts';
-import { type ProductNames, teamPlan } from '../rule/plan-selection.ts';
+import { type PlanSelection, type ProductNames, teamPlan } from '../rule/plan-selection.ts';
 import { planWriterOf } from '../rule/plan-writer.ts';
 import { isOutdated } from '../rule/snapshot.ts';
 import {
@@ -20,7 +20,10 @@ import {
 import type { StoredCustomer, StoredTeam, Waiting } from './read-customers.ts';
 import type { LoggedEvents } from './read-events.ts';
 
-export type DecideOptions = AccessRules & SettleOptions & { readonly names: ProductNames };
+export type DecideOptions = SettleOptions & {
+  readonly planSelection: PlanSelection;
+  readonly names: ProductNames;
+};
 
 /** How a customer is settled. By default, its teams get their plan because they were linked, and no operator does it. */
 export type SettleOptions = {
@@ -129,7 +132,7 @@ export function decide(
   const teams = customer.teams.map((team) => decideTeam(team, projected, options));
   const teamIds = customer.teams.map(({ id }) => id);
   const keptTeamIds = teams.flatMap(({ team, isKept }) => (isKept ? team.id : []));
-  const access = accessFacts(state, options);
+  const access = accessFacts(state, options.planSelection);
   return {
     results: decided.map((outcomes) => ({ ...outcomes, teamIds, keptTeamIds })),
     decision: {

@@ -34,8 +34,6 @@ export type IngestPipelineOptions = {
   readonly api: Pick<StripeApi, 'retrieveProductName'>;
   readonly logger: Logger;
   readonly planSelection: PlanSelection;
-  /** Whether a paused subscription keeps access; not by default. */
-  readonly keepsPaused?: boolean;
   readonly maxQueued: number;
   /** How long an event can wait for a batch, or for a team that another transaction has locked. */
   readonly timeoutMs?: number;
@@ -57,7 +55,7 @@ export class IngestPipeline {
   #failed = new Map<string, CustomerDecision>();
 
   constructor(options: IngestPipelineOptions) {
-    const { database, logger, planSelection, keepsPaused = false, maxQueued } = options;
+    const { database, logger, planSelection, maxQueued } = options;
     this.#options = options;
     this.#instrumentation = options.instrumentation ?? NO_INSTRUMENTATION;
     this.nameOf = createNameLookup({
@@ -71,7 +69,7 @@ export class IngestPipeline {
     });
     this.#refusedPlans = new RefusedPlans(database.query);
     this.#log = new EventLog({
-      ...{ database, planSelection, keepsPaused, maxQueued },
+      ...{ database, planSelection, maxQueued },
       findTeams: database.findTeams,
       deadlineMs: options.timeoutMs ?? DEFAULT_TIMEOUT_MS,
       onBlocked: ({ eventId }) => logger.debug({ eventId }, 'waiting to be tried again'),

@@ -2,8 +2,8 @@
 
 import type { StatementRunner, TextRow } from '../postgres/statement.ts';
 import type { TeamsTable } from '../postgres/teams-table.ts';
-import type { AccessRules } from '../rule/access-facts.ts';
 import { eventsNeededFor } from '../rule/known-events.ts';
+import type { PlanSelection } from '../rule/plan-selection.ts';
 import {
   type CustomerDecision,
   decide,
@@ -22,7 +22,8 @@ import { eventsIn, noEvents, readNeededEvents } from './read-events.ts';
 import { findsTeam, write } from './write.ts';
 import { writeText } from './write-text.ts';
 
-export type StoreOptions = AccessRules & {
+export type StoreOptions = {
+  readonly planSelection: PlanSelection;
   readonly database: StatementRunner;
   /** The application's table, which can change while the process runs. */
   readonly findTeams: () => Promise<TeamsTable>;
@@ -106,8 +107,8 @@ export class BatchStore {
       ...settling.rebuilt,
     }));
     const logged = await this.#readNeeded(arrivals, customers, timeoutMs);
-    const { planSelection, keepsPaused } = this.#options;
-    const options = { planSelection, keepsPaused, names, ...settling };
+    const { planSelection } = this.#options;
+    const options = { planSelection, names, ...settling };
     return customers.map((customer) => {
       const { customerId } = customer;
       const events = arrivals.get(customerId) ?? [];

@@ -29,16 +29,7 @@ export function createJobs(
   services: Services,
   { catchUpIntervalMs, reconcileIntervalMs, eventRetentionMs }: Settings,
 ): Job[] {
-  const {
-    database,
-    ingest,
-    settle,
-    planSelection,
-    keepsPaused = false,
-    logger,
-    now,
-    nonce,
-  } = services;
+  const { database, ingest, settle, planSelection, logger, now, nonce } = services;
   const { query } = database;
   const holder = nonce();
   const api = limitRate(services.api);
@@ -51,7 +42,7 @@ export function createJobs(
           compareCustomer(id, { ...comparing, isNew: true }, signal);
   const repairing = { query, logger, holder, clockMs: services.clockMs };
   const jobs: Job[] = [
-    ...createSettleJobs({ ...repairing, settle, planSelection, keepsPaused }),
+    ...createSettleJobs({ ...repairing, settle, planSelection }),
     ...createAskJobs({ ...repairing, ingest, api, now, nonce, compareNew }),
     ...createPruneJob(
       { query, now, holder },

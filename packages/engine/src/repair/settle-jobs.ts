@@ -8,31 +8,28 @@ import { readStates } from '../postgres/statements/customers.ts';
 import { readEmptyTeams } from '../postgres/statements/teams.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { isAfter } from '../postgres/tables/id-from-text.ts';
-import { type AccessRules, ALL_ACCESS_RULES, accessRulesText } from '../rule/access-facts.ts';
 import type { CustomerState } from '../rule/customer-state.ts';
 import type { PlanInRow } from '../rule/plan-fields.ts';
+import { PLAN_SELECTIONS, type PlanSelection } from '../rule/plan-selection.ts';
 import { planWriterOf } from '../rule/plan-writer.ts';
 import { createRepairJob, type RepairOptions, readDue } from './repair-job.ts';
 
-type SettleOptions = AccessRules & RepairOptions & { readonly settle: Settle };
+type SettleOptions = RepairOptions & {
+  readonly settle: Settle;
+  readonly planSelection: PlanSelection;
+};
 
 /** One whose plan is refused, or whose team is locked, is tried again soon. */
 const SETTLED_AT_ONCE = { limit: 200, longestRestMs: 10_000 };
 
-export function createSettleJobs({
-  settle,
-  planSelection,
-  keepsPaused,
-  ...options
-}: SettleOptions) {
+export function createSettleJobs({ settle, planSelection, ...options }: SettleOptions) {
   const { query } = options;
-  const rules = { planSelection, keepsPaused };
   const job = (name: string, find: (page: DuePage) => Promise<Examined<string>>, repair = settle) =>
     createRepairJob({ ...SETTLED_AT_ONCE, name, find, repair: (id) => repair(id) }, options);
   return [
     job('parked-events', (page) => readCustomersOfParkedEvents(query, page)),
     job('empty-teams', (page) => readEmptyTeams(query, page)),
-    job('access-rules', (page) => readCustomersOfOtherRules(query, rules, page)),
+    job('access-rules', (page) => readCustomersOfOtherRules(query, planSelection, page)),
     job(
       'plan-names',
       (page) => readNamelessCustomers(query, page),
@@ -69,10 +66,10 @@ export async function readCustomersOfParkedEvents(
 /** The next customers whose access was decided by other rules than these: the configuration has changed since. */
 async function readCustomersOfOtherRules(
   query: Query,
-  rules: AccessRules,
+  planSelection: PlanSelection,
   { limit, exceptIds }: DuePage,
 ): Promise<Examined<string, string>> {
-  const others = ALL_ACCESS_RULES.filter((text) => text !== accessRulesText(rules));
+  const others = PLAN_SELECTIONS.filter((other) => other !== planSelection);
   return await readDue(query, {
     name: 'read_customers_of_other_rules',
     text: `

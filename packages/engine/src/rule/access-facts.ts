@@ -6,27 +6,10 @@ import {
   compareIds,
   compareNewest,
   grantsPlan,
-  PLAN_SELECTIONS,
   type PlanSelection,
 } from './plan-selection.ts';
 import type { Reported } from './reported.ts';
 import { accessOf, isCharged, isPaymentDue } from './status.ts';
-
-export type AccessRules = {
-  readonly planSelection: PlanSelection;
-  /** Whether a paused subscription keeps access. */
-  readonly keepsPaused: boolean;
-};
-
-/** The rules as text, by which rows are found that were written under others. */
-export function accessRulesText({ planSelection, keepsPaused }: AccessRules): string {
-  return keepsPaused ? `${planSelection}, keeps paused` : planSelection;
-}
-
-/** What a row can have as the text of its rules. */
-export const ALL_ACCESS_RULES: readonly string[] = PLAN_SELECTIONS.flatMap((planSelection) =>
-  [true, false].map((keepsPaused) => accessRulesText({ planSelection, keepsPaused })),
-);
 
 /** The subscription that decides access. */
 export type AccessFacts = {
@@ -45,10 +28,10 @@ export type AccessFacts = {
 /** The facts of the subscription that decides access; `null`: the customer has none. */
 export function accessFacts(
   { subscriptions }: CustomerState,
-  { planSelection, keepsPaused }: AccessRules,
+  planSelection: PlanSelection,
 ): AccessFacts | null {
   const byAccess = (one: SubscriptionState, other: SubscriptionState) =>
-    planSelection === 'best' ? compareAccess(one, other, keepsPaused) : 0;
+    planSelection === 'best' ? compareAccess(one, other) : 0;
   const [selected] = [...subscriptions.values()].sort(
     (one, other) => byAccess(other, one) || compareDeciding(other, one, planSelection),
   );
@@ -58,19 +41,18 @@ export function accessFacts(
     latest: latest.reported,
     sinceSeconds: latest.sinceSeconds,
     grantsPlan: grantsPlan(selected),
-    endsAtSeconds: endsAtSeconds(latest.reported, keepsPaused),
+    endsAtSeconds: endsAtSeconds(latest.reported),
   };
 }
 
 /** The event of an end can arrive this much later. */
 export const END_MARGIN_SECONDS = 24 * 60 * 60;
 
-function endsAtSeconds(latest: Reported, keepsPaused: boolean): number | null {
+function endsAtSeconds(latest: Reported): number | null {
   const { status, plan, cancelAtSeconds, trialEndAction, createdSeconds } = latest;
   if (accessOf(status) === 'no') return null;
   const endsWithTrial =
-    status === 'trialing' &&
-    (trialEndAction === 'cancel' || (trialEndAction === 'pause' && !keepsPaused));
+    status === 'trialing' && (trialEndAction === 'cancel' || trialEndAction === 'pause');
   const ends = [
     cancelAtSeconds ?? [],
     (plan.cancelAtPeriodEnd && plan.currentPeriodEndsAt) || [],
@@ -80,29 +62,24 @@ function endsAtSeconds(latest: Reported, keepsPaused: boolean): number | null {
   return Number.isFinite(endsAt) && createdSeconds <= endsAt + END_MARGIN_SECONDS ? endsAt : null;
 }
 
-/**
- * Positive for the one with more access. A payment that is due comes after a pause that keeps access, because only the
- * time shows whether it still has access; of two, the one that has been due for the shortest time keeps it longest.
- */
-function compareAccess(a: SubscriptionState, b: SubscriptionState, keepsPaused: boolean): number {
-  const difference = extentOf(a, keepsPaused) - extentOf(b, keepsPaused);
+/** Positive for the one with more access: of two payments that are due, the one that has been due for the shortest time. */
+function compareAccess(a: SubscriptionState, b: SubscriptionState): number {
+  const difference = extentOf(a) - extentOf(b);
   if (difference !== 0 || accessOf(a.latest.reported.status) !== 'in grace') return difference;
   return a.latest.sinceSeconds - b.latest.sinceSeconds;
 }
 
-function extentOf(subscription: SubscriptionState, keepsPaused: boolean): number {
+function extentOf(subscription: SubscriptionState): number {
   switch (accessOf(subscription.latest.reported.status)) {
     case 'yes':
-      return 3;
-    case 'if kept':
-      return keepsPaused ? 2 : 0;
+      return 2;
     case 'in grace':
       return 1;
     case 'no':
       return 0;
     case null:
       // A status that is new at Stripe changes nothing.
-      return grantsPlan(subscription) ? 3 : 0;
+      return grantsPlan(subscription) ? 2 : 0;
   }
 }
 

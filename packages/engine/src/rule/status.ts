@@ -1,17 +1,14 @@
 /** The effect of a status on a team: it grants the plan, clears it, or changes nothing. */
 type Effect = 'grants' | 'clears' | 'none';
 
-export type Access = 'yes' | 'no' | 'in grace' | 'if kept';
+export type Access = 'yes' | 'no' | 'in grace';
 
 type StatusMeaning = {
   /** Whether a subscription with this status has ended: no other status follows. */
   readonly hasEnded: boolean;
   /** Whether Stripe charges for it, or will after a trial. */
   readonly isCharged: boolean;
-  /**
-   * Whether the team may use the product (docs/access.md): `in grace` while `PAST_DUE_GRACE` lasts, `if kept` with
-   * `PAUSED_ACCESS`.
-   */
+  /** Whether the team may use the product (docs/access.md): `in grace` while `PAST_DUE_GRACE` lasts. */
   readonly access: Access;
 } & (
   | {
@@ -30,7 +27,7 @@ export const STATUSES = {
   active: { effect: 'grants', rank: 2, access: 'yes', isCharged: true, hasEnded: false },
   past_due: { effect: 'none', access: 'in grace', isCharged: true, hasEnded: false },
   unpaid: { effect: 'clears', access: 'no', isCharged: false, hasEnded: false },
-  paused: { effect: 'none', access: 'if kept', isCharged: false, hasEnded: false },
+  paused: { effect: 'none', access: 'no', isCharged: false, hasEnded: false },
   canceled: { effect: 'clears', access: 'no', isCharged: false, hasEnded: true },
 } as const satisfies Readonly<Record<string, StatusMeaning>>;
 

@@ -88,7 +88,6 @@ select team.team_id,
                          case
                            when ${gives('yes')} then true
                            when ${gives('no')} then false
-                           when ${gives('if kept')} then policy.keeps_paused
                            when ${gives('in grace')} then
                              coalesce(now() < access_since + policy.past_due_grace, true)
                            -- A status that is new at Stripe changes nothing.

@@ -14,15 +14,13 @@ create table instep.access_policy (
   plan_selection text     not null,
   -- How long a team keeps access while a payment is due; null: without limit.
   past_due_grace interval,
-  -- Whether a paused subscription keeps access.
-  keeps_paused   boolean  not null,
   -- The policy, as text, of an instance that is running with another one, and when it said so.
   other_policy   text,
   other_seen_at  timestamptz
 );
 
-insert into instep.access_policy (plan_selection, keeps_paused)
-values ('newest', false);
+insert into instep.access_policy (plan_selection)
+values ('newest');
 `,
   },
 ];

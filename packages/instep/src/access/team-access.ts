@@ -83,15 +83,13 @@ export async function readAccess(query: Query, teamId: ApplicationId): Promise<T
 }
 
 /** The policy as environment variables. */
-export function policyText({ planSelection, pastDueGraceMs, keepsPaused }: AccessPolicy): string {
+export function policyText({ planSelection, pastDueGraceMs }: AccessPolicy): string {
   const grace = pastDueGraceMs === null ? 'off' : durationSetting(pastDueGraceMs);
-  const paused = keepsPaused ? 'keep' : 'revoke';
-  return `TEAM_PLAN=${planSelection} PAST_DUE_GRACE=${grace} PAUSED_ACCESS=${paused}`;
+  return `TEAM_PLAN=${planSelection} PAST_DUE_GRACE=${grace}`;
 }
 
 const POLICY_DIFFERS = `
-  (plan_selection, past_due_grace, keeps_paused)
-  is distinct from ($1, $2 * interval '1 millisecond', $3)`;
+  (plan_selection, past_due_grace) is distinct from ($1, $2 * interval '1 millisecond')`;
 
 /** Stores the policy, by which the view `instep.team_access` decides. */
 export async function storePolicy(query: Query, policy: AccessPolicy): Promise<void> {
@@ -101,11 +99,10 @@ export async function storePolicy(query: Query, policy: AccessPolicy): Promise<v
       update instep.access_policy
          set plan_selection = $1,
              past_due_grace = $2 * interval '1 millisecond',
-             keeps_paused   = $3,
              other_policy   = null,
              other_seen_at  = null
        where ${POLICY_DIFFERS}`,
-    values: [policy.planSelection, policy.pastDueGraceMs, policy.keepsPaused],
+    values: [policy.planSelection, policy.pastDueGraceMs],
   });
 }
 
@@ -115,10 +112,10 @@ export async function reportOtherPolicy(query: Query, policy: AccessPolicy): Pro
     name: 'report_other_policy',
     text: `
       update instep.access_policy
-         set other_policy  = $4,
+         set other_policy  = $3,
              other_seen_at = now()
        where ${POLICY_DIFFERS}`,
-    values: [policy.planSelection, policy.pastDueGraceMs, policy.keepsPaused, policyText(policy)],
+    values: [policy.planSelection, policy.pastDueGraceMs, policyText(policy)],
   });
 }
 
@@ -128,8 +125,7 @@ export async function readPolicy(query: Query): Promise<AccessPolicy> {
     name: 'read_access_policy',
     text: `
       select plan_selection as "planSelection",
-             (extract(epoch from past_due_grace) * 1000)::bigint as "pastDueGraceMs",
-             keeps_paused as "keepsPaused"
+             (extract(epoch from past_due_grace) * 1000)::bigint as "pastDueGraceMs"
         from instep.access_policy`,
   });
 }

@@ -31,8 +31,6 @@ export type AccessPolicy = {
   readonly planSelection: PlanSelection;
   /** How long a team keeps access while a payment is due; `null`: without limit. `PAST_DUE_GRACE`. */
   readonly pastDueGraceMs: number | null;
-  /** Whether a paused subscription keeps access: `PAUSED_ACCESS`. */
-  readonly keepsPaused: boolean;
 };
 
 const MIN_SECRET_BYTES = 32;
@@ -113,12 +111,10 @@ const partsFor = (environment: Environment) => ({
         minMs: 0,
         maxMs: 366 * DAY_MS,
       }),
-      PAUSED_ACCESS: oneOf('revoke', 'keep'),
     },
     (value): AccessPolicy => ({
       planSelection: value.TEAM_PLAN,
       pastDueGraceMs: value.PAST_DUE_GRACE,
-      keepsPaused: value.PAUSED_ACCESS === 'keep',
     }),
   ),
   /** The key of metadata that names a customer's team; `null`: teams are not linked by it. */

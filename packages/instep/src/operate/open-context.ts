@@ -54,9 +54,8 @@ export async function openContextIn(
   environment: Environment,
   { notice, ...options }: ConnectionOptions,
 ): Promise<OperateContext> {
-  const { planSelection, keepsPaused } = readPart('accessPolicy', environment);
-  const linkByMetadata = readPart('linkByMetadata', environment);
-  const policy = { planSelection, keepsPaused, linkByMetadata };
+  const { planSelection } = readPart('accessPolicy', environment);
+  const policy = { planSelection, linkByMetadata: readPart('linkByMetadata', environment) };
   const onConnectionError = (err: Error) =>
     options.logger.warn({ err }, 'database connection lost');
   const opening = openDatabase(readPart('database', environment), { notice, onConnectionError });
@@ -72,7 +71,7 @@ export async function openContextIn(
 
 type ContextOptions = Pick<
   OperateContext,
-  'database' | 'planSelection' | 'keepsPaused' | 'linkByMetadata' | 'logger'
+  'database' | 'planSelection' | 'linkByMetadata' | 'logger'
 > &
   Partial<Pick<OperateContext, 'now' | 'close'>> & {
     /** `null`: Stripe is not asked. A running server looks up the names of products. */

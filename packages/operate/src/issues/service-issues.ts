@@ -151,7 +151,7 @@ export const SERVICE_ISSUES = {
       const text = `An instance is running with another access policy (${otherPolicy}) than the one that started last, which decides`;
       return otherPolicy === null ? null : { text, evidence: { otherPolicy } };
     },
-    advice: 'set the same TEAM_PLAN, PAST_DUE_GRACE and PAUSED_ACCESS for all instances',
+    advice: 'set the same TEAM_PLAN and PAST_DUE_GRACE for all instances',
   }),
 
   'job-failed': serviceIssue('warning', {

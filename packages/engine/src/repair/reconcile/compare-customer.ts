@@ -39,7 +39,6 @@ export type ReconcileServices = {
   readonly api: Pick<StripeApi, 'listSubscriptions' | 'retrieveCustomer'>;
   readonly nameOf: NameOf;
   readonly planSelection: PlanSelection;
-  readonly keepsPaused?: boolean;
   readonly linkByMetadata?: string | null;
   readonly keyMode?: Mode | null;
   readonly logger: Logger;
