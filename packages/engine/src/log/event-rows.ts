@@ -1,7 +1,6 @@
 // The statements that read single events, and those of a customer.
 
 import type { Query } from '../postgres/database.ts';
-import { LOGGED_EVENT_COLUMNS } from '../postgres/statements/events.ts';
 import type { LoggedEvent } from './log-event.ts';
 
 /** A logged event with the columns that people see. */
@@ -14,7 +13,15 @@ export type EventRow = LoggedEvent & {
 
 /** The columns of an `EventRow`. */
 export const EVENT_ROW = `
-  ${LOGGED_EVENT_COLUMNS},
+  position,
+  key,
+  event_id as "eventId",
+  type,
+  customer_id as "customerId",
+  outcome,
+  parked_outcome as "parkedOutcome",
+  (extract(epoch from received_at) * 1000)::bigint as "receivedAtMs",
+  body,
   subscription_id as "subscriptionId",
   (extract(epoch from created_at) * 1000)::bigint as "createdAtMs",
   deliveries`;

@@ -22,9 +22,6 @@ export class UnfitUrl extends Error {
   }
 }
 
-/** libpq's form of a cluster. */
-const SEVERAL_HOSTS = /^postgres(?:ql)?:\/\/(?:[^/?#]*@)?[^/?#@,]*,/i;
-
 /** The host can be a parameter instead, such as the directory of a socket, but a URL with a user must have one. */
 const NO_HOST = /^postgres(?:ql)?:\/\/[^/?#]*@(?=[/?]|$)/i;
 
@@ -35,18 +32,15 @@ const NO_HOST = /^postgres(?:ql)?:\/\/[^/?#]*@(?=[/?]|$)/i;
  * @example `postgres://app:secret@db.example/app?sslmode=require&schema=billing`
  */
 export function parseDatabaseUrl(text: string): DatabaseAddress {
-  if (SEVERAL_HOSTS.test(text)) {
-    throw new UnfitUrl(
-      'names several hosts, but Instep does not look for the primary',
-      'set it to one address that leads there, such as that of HAProxy, a virtual address, or the endpoint of a managed database',
-    );
-  }
   const { username, password, hostname, port, pathname, searchParams } = partsOf(text.trim());
   // As in libpq, a parameter takes precedence.
   const read = (parameter: string, part: string) =>
     searchParams.get(parameter) || decoded(part) || undefined;
   const number = read('port', port);
-  const { options, searchPath } = searchPathOf(searchParams);
+  // As Prisma and JDBC call it. Instep sets it in each session or transaction, because a pooler refuses or drops it when a
+  // connection starts.
+  const schemas = ['schema', 'search_path', 'currentSchema'].map((name) => searchParams.get(name));
+  const searchPath = schemas.find((names) => names)?.split(/\s*,\s*/) ?? null;
   return {
     connection: {
       host: read('host', hostname.replace(/^\[(.*)\]$/, '$1')),
@@ -55,7 +49,7 @@ export function parseDatabaseUrl(text: string): DatabaseAddress {
       password: read('password', password),
       database: read('dbname', pathname.slice(1)),
       ssl: tlsOf(searchParams),
-      options,
+      options: searchParams.get('options') ?? undefined,
     },
     searchPath,
   };
@@ -66,10 +60,11 @@ function partsOf(text: string): URL {
   const isUrl = /^postgres(?:ql)?:\/\//i.test(whole) && URL.canParse(whole);
   const url = isUrl ? new URL(whole) : null;
   // Of a password with `@` as well as `#`, `?` or `/`, the rest would be taken for something else, and be logged.
-  if (url === null || url.hash !== '' || url.pathname.includes('@')) {
+  const isCut = url !== null && (url.hash !== '' || url.pathname.includes('@'));
+  if (url === null || isCut || url.hostname.includes(',')) {
     throw new UnfitUrl(
-      'must be embedded, or a URL such as postgres://user:password@host:5432/name',
-      'in a password, write @ as %40, : as %3A, / as %2F, # as %23 and ? as %3F',
+      'must be embedded, or a URL with one host, such as postgres://user:password@host:5432/name',
+      'of a cluster, set the address that leads to the primary; in a password, write @ as %40, : as %3A, / as %2F, # as %23 and ? as %3F',
     );
   }
   return url;
@@ -131,30 +126,4 @@ export function withIssuer(address: DatabaseAddress, ca: string): DatabaseAddres
   if (connection.ssl === false) return null;
   const { cert, key } = connection.ssl ?? { cert: undefined, key: undefined };
   return { ...address, connection: { ...connection, ssl: { ca, cert, key } } };
-}
-
-/** In the `options` of libpq: `-c search_path=app,public`, with a backslash before spaces. */
-const OPTION = /(?:^|\s)(?:-c\s*|--)search[_-]path=((?:\\.|[^\s\\])*)/;
-
-/**
- * The search path in the form of libpq (`options`), JDBC (`currentSchema`) or Prisma (`schema`), or under its own name,
- * and what remains of the options. Instep sets it in each session or transaction, because a pooler refuses or drops it
- * when a connection starts.
- */
-function searchPathOf(parameters: URLSearchParams) {
-  const given = parameters.get('options') ?? '';
-  const [option = '', value = ''] = OPTION.exec(given) ?? [];
-  const options = given.replace(option, '').trim() || undefined;
-  const schema = parameters.get('schema');
-  if (schema) return { options, searchPath: [schema] };
-  const path = parameters.get('search_path') ?? parameters.get('currentSchema');
-  const names = namesIn(path || value.replace(/\\(.)/g, '$1'));
-  return { options, searchPath: names.length === 0 ? null : names };
-}
-
-/** The names in a list as in SQL: lower case, unless they are quoted. */
-function namesIn(list: string): string[] {
-  return [...list.matchAll(/"((?:[^"]|"")+)"|([^",\s]+)/g)].map(
-    ([, quoted, plain = '']) => quoted?.replaceAll('""', '"') ?? plain.toLowerCase(),
-  );
 }

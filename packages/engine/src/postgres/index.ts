@@ -65,7 +65,6 @@ export {
   readTeam,
   readTeamsOf,
   type Team,
-  type TeamRow,
   teamColumns,
 } from './statements/teams.ts';
 export { addUser, ProfileOff, usersOf } from './statements/users.ts';

@@ -281,7 +281,6 @@ async function unavailable(
 }
 
 const REFUSALS: Readonly<Record<LinkRefusal, readonly [SyncFailedCode, string]>> = {
-  'no such team': ['NOT_FOUND', 'the team has just been deleted'],
   'team has another customer': ['TEAM_HAS_ANOTHER_CUSTOMER', 'it has another customer'],
   'customer has another team': ['CHECKOUT_OF_ANOTHER_TEAM', 'the customer has another team'],
 };

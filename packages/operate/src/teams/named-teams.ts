@@ -8,7 +8,6 @@ import {
   idFrom,
   type Query,
   type Team,
-  type TeamRow,
   teamColumns,
 } from 'instep-engine/postgres';
 import { type Mode, mismatchOf, originOfBody, teamNamedIn } from 'instep-engine/stripe';
@@ -29,11 +28,9 @@ export type NamedTeam = Team & {
 
 export type LostPlan = { readonly productId: string; readonly planName: string | null };
 
-export type NamedTeamRow = TeamRow & {
-  readonly name: string | null;
+export type NamedTeamRow = Omit<NamedTeam, 'lostPlan'> & {
   readonly lostProductId: string | null;
   readonly lostPlanName: string | null;
-  readonly dueSinceMs: number | null;
 };
 
 /** SQL: since when the subscription that decides a team's plan has been unpaid or past due. */
@@ -75,18 +72,16 @@ function teamsWithLostPlans({ teams }: ApplicationTables): string {
 }
 
 /** The columns of a team of `teamsWithLostPlans`. */
-export const namedTeam = ({ teams }: ApplicationTables) => `
-  ${teamColumns(teams)},
+export const namedTeam = ({ teams }: ApplicationTables) => `${teamColumns(teams)},
   name,
   lost_product_id as "lostProductId",
   lost_plan_name as "lostPlanName",
   (extract(epoch from ${DUE_SINCE}) * 1000)::bigint as "dueSinceMs"`;
 
-export function toNamedTeam(row: NamedTeamRow): NamedTeam {
-  const { id, name, customerId, lostProductId, lostPlanName, dueSinceMs, ...plan } = row;
+export function toNamedTeam({ lostProductId, lostPlanName, ...team }: NamedTeamRow): NamedTeam {
   const lostPlan =
     lostProductId === null ? null : { productId: lostProductId, planName: lostPlanName };
-  return { id, name, customerId, plan, lostPlan, dueSinceMs };
+  return { ...team, lostPlan };
 }
 
 /** A function that reads teams, in the order of their ids; `condition` is SQL with the value as `$1`. */

@@ -4,18 +4,6 @@ import type { KeyRange } from '../../rule/event-key-layout.ts';
 import type { Query } from '../database.ts';
 import { columnArrays } from '../named-statement.ts';
 
-/** The columns of a `LoggedEvent`. */
-export const LOGGED_EVENT_COLUMNS = `
-  position,
-  key,
-  event_id as "eventId",
-  type,
-  customer_id as "customerId",
-  outcome,
-  parked_outcome as "parkedOutcome",
-  (extract(epoch from received_at) * 1000)::bigint as "receivedAtMs",
-  body`;
-
 /** The keys and ids of the events with keys in these ranges that are in the log. */
 export async function readEventIds(
   query: Query,

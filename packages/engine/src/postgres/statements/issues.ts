@@ -34,9 +34,6 @@ export type FoundIssue = {
   readonly refusedBy?: string | null;
 };
 
-/** With more, the configuration is wrong rather than the teams. */
-const MAX_STORED = 10_000;
-
 /**
  * Stores the issues that a comparison of these customers found, in place of earlier ones with the same causes. One that
  * can find only some causes keeps issues with other causes while the team has the same plan.
@@ -77,13 +74,6 @@ export async function storeIssues(
              (customer_id, team_id, problem, plan, should_be, began_at, refused_by)
       select customer_id, team_id, problem, plan, should_be, to_timestamp(began_seconds), refused_by
         from found
-       where (select count(*) from instep.findings) < ${MAX_STORED}
-          or exists (
-               select
-                 from instep.findings as former
-                where former.customer_id = found.customer_id
-                  and former.team_id = found.team_id
-             )
           on conflict (customer_id, team_id) do update
          set problem   = excluded.problem,
              plan      = excluded.plan,

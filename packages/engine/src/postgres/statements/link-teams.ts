@@ -26,7 +26,8 @@ type LinkOptions = {
  * does within seconds; without one, the team loses the plan of its former customer at once. Returns the customer that it
  * has, which stays as it is if it is not the expected one.
  *
- * @throws DatabaseRefused when another team is linked to the customer, or the application refuses or skips the update
+ * @throws DatabaseRefused when another team is linked to the customer, or the application refuses or skips the update;
+ * DatabaseBusy when another transaction holds the team, or links the customer
  */
 export async function linkTeam(
   query: Query,
@@ -34,17 +35,39 @@ export async function linkTeam(
   customerId: string | null,
   { expectedCustomerId, operator = null }: LinkOptions = {},
 ): Promise<string | null> {
-  await limitWait(query);
+  await query(LIMIT_WAIT);
   const team = await lockTeam(query, id, 'update');
   if (team === null) throw notLinked();
   const { customerId: former } = team;
   if (former === customerId) return customerId;
   if (![undefined, former].includes(expectedCustomerId)) return former;
-  await setCustomer(query, id, customerId);
+  const link = { name: 'set_customer', text: SET_CUSTOMER, values: [id, customerId] };
+  if ((await query(link)).length === 0) throw notLinked();
+  await query({ name: 'forget_answer', text: FORGET_ANSWER, values: [customerId] });
   const waiting = await query({ name: 'await_team', text: AWAIT_TEAM, values: [customerId] });
   if (waiting.length === 0) await takePlan(query, team, operator);
   return customerId;
 }
+
+// A transaction of the app can hold the team, or the customer in a unique index, and whatever else needs a connection would
+// wait with the link.
+const LIMIT_WAIT = `set local lock_timeout = '250ms'`;
+
+const notLinked = () =>
+  new DatabaseRefused(
+    'the link was not written: a trigger, a policy or a view of the app skipped it',
+  );
+
+const SET_CUSTOMER = ({ teams: { table } }: ApplicationTables) => `
+      update ${table.name}
+         set ${table.customerId} = $2${table.updatedAt === null ? '' : `, ${table.updatedAt} = now()`}
+       where ${table.id.column} = ${idFrom(table.id.type, '$1::text')}
+      returning ${table.id.column} as id`;
+
+// Stripe is asked about the customer again, whatever it has answered while a former team had it.
+const FORGET_ANSWER = `
+      delete from instep.asked_customers
+       where customer_id = $1`;
 
 // Whatever the row has then, the team gets the plan.
 const AWAIT_TEAM = `
@@ -64,49 +87,8 @@ async function takePlan(query: Query, team: Team, operator: ActingOperator | nul
   await writePlan(query, { team, shouldBe: partOf(NO_PLAN, plan), cause: 'link', operator });
 }
 
-const FORGET_ANSWER = `
-      delete from instep.asked_customers
-       where customer_id = $1`;
-
-const SET_CUSTOMER = ({ teams: { table } }: ApplicationTables) => `
-      update ${table.name}
-         set ${table.customerId} = $2${table.updatedAt === null ? '' : `, ${table.updatedAt} = now()`}
-       where ${table.id.column} = ${idFrom(table.id.type, '$1::text')}
-      returning ${table.id.column} as id`;
-
-/**
- * From here on, the transaction waits for others for a moment only. One of the app can hold the team, or the customer in a
- * unique index, and whatever else needs a connection would wait with the link.
- */
-async function limitWait(query: Query): Promise<void> {
-  await query("set local lock_timeout = '250ms'");
-}
-
-const notLinked = () =>
-  new DatabaseRefused(
-    'the link was not written: a trigger, a policy or a view of the app skipped it',
-  );
-
-/**
- * Gives a locked team a customer or none. @throws DatabaseRefused when another team is linked to the customer, or the
- * application skips the update; DatabaseBusy when another transaction links the customer
- */
-async function setCustomer(
-  query: Query,
-  id: ApplicationId,
-  customerId: string | null,
-): Promise<void> {
-  const rows = await query({ name: 'set_customer', text: SET_CUSTOMER, values: [id, customerId] });
-  if (rows.length === 0) throw notLinked();
-  // Stripe is asked about the customer again, whatever it has answered while a former team had it.
-  await query({ name: 'forget_answer', text: FORGET_ANSWER, values: [customerId] });
-}
-
 /** Why a team can't be linked to a customer. */
-export type LinkRefusal =
-  | 'no such team'
-  | 'team has another customer'
-  | 'customer has another team';
+export type LinkRefusal = 'team has another customer' | 'customer has another team';
 
 type Link = { readonly teamId: ApplicationId; readonly customerId: string };
 
@@ -117,8 +99,8 @@ const PAUSE_MS = 20;
  * Links a team without a customer to a customer without a team, in a transaction of its own. A crash before the customer's
  * plan is written leaves an empty team, which is settled.
  *
- * @throws DatabaseRefused when the application refuses the link, or row level security hides the team from updates;
- * DatabaseBusy after the deadline
+ * @throws DatabaseRefused when there is no such team, the application refuses the link, or row level security hides the
+ * team from updates; DatabaseBusy after the deadline
  */
 export async function linkAvailableTeam(
   database: Pick<Database, 'transaction'>,
@@ -126,7 +108,7 @@ export async function linkAvailableTeam(
   deadlineMs: number,
 ): Promise<'linked' | LinkRefusal> {
   const giveUpAtMs = performance.now() + deadlineMs;
-  return await retry(() => database.transaction((query) => linkInTransaction(query, link)), {
+  return await retry(() => database.transaction((query) => linkIfAvailable(query, link)), {
     isRetryable: (error) => error instanceof DatabaseBusy && performance.now() < giveUpAtMs,
     firstPauseMs: PAUSE_MS,
     longestPauseMs: PAUSE_MS,
@@ -136,17 +118,15 @@ export async function linkAvailableTeam(
 // Two teams can be linked to one customer at the same moment, and not every application has a unique index.
 const LOCK_CUSTOMER_TO_LINK = `select pg_advisory_xact_lock(hashtextextended('instep link ' || $1, 0))`;
 
-async function linkInTransaction(
+async function linkIfAvailable(
   query: Query,
   { teamId, customerId }: Link,
 ): Promise<'linked' | LinkRefusal> {
-  await limitWait(query);
+  await query(LIMIT_WAIT);
   await query({ name: 'lock_customer', text: LOCK_CUSTOMER_TO_LINK, values: [customerId] });
-  const team = await lockTeam(query, teamId, 'update');
-  if (team === null) return 'no such team';
-  if (team.customerId === customerId) return 'linked';
-  if (team.customerId !== null) return 'team has another customer';
-  if ((await readTeamsOf(query, [customerId])).length > 0) return 'customer has another team';
-  await setCustomer(query, teamId, customerId);
-  return 'linked';
+  const teams = await readTeamsOf(query, [customerId]);
+  const idOf = (id: ApplicationId) => String(id).toLowerCase();
+  if (teams.some(({ id }) => idOf(id) !== idOf(teamId))) return 'customer has another team';
+  const has = await linkTeam(query, teamId, customerId, { expectedCustomerId: null });
+  return has === customerId ? 'linked' : 'team has another customer';
 }

@@ -19,15 +19,10 @@ export type Team = {
 
 export type LinkedTeam = Team & { readonly customerId: string };
 
-/** A team's columns of `rows`, under the contract's names: of its plan, those that the table has. Times are in seconds. */
-export function teamColumns({ table }: ApplicationTables['teams']): string {
-  const plan = fieldsOf(table).map((field) => {
-    return `${comparable(columnOf(field), field.type)} as "${field.name}"`;
-  });
-  return ['id', 'provider_customer_id as "customerId"', ...plan].join(', ');
-}
-
-/** SQL for the plan of a row of `teams`: `jsonb_build_object('subscriptionStatus', teams.subscription_status::text, …)`. */
+/**
+ * SQL for the plan of a row of `teams`, of which the table has these fields; times are in seconds:
+ * `jsonb_build_object('subscriptionStatus', teams.subscription_status::text, …)`.
+ */
 export function planAsJson({ table }: ApplicationTables['teams']): string {
   const pairs = fieldsOf(table).map((field) => {
     return `'${field.name}', ${comparable(`teams.${columnOf(field)}`, field.type)}`;
@@ -35,10 +30,11 @@ export function planAsJson({ table }: ApplicationTables['teams']): string {
   return `jsonb_build_object(${pairs.join(', ')})`;
 }
 
-export type TeamRow<CustomerId = string | null> = PlanInRow & {
-  readonly id: ApplicationId;
-  readonly customerId: CustomerId;
-};
+/** SQL for the columns of a `Team`, from `teams`. */
+export const teamColumns = (teams: ApplicationTables['teams']) => `
+             teams.id,
+             teams.provider_customer_id as "customerId",
+             ${planAsJson(teams)} as plan`;
 
 /** The customers of the next teams whose plan columns are all empty although a plan of the customer is known. */
 export async function readEmptyTeams(query: Query, page: DuePage): Promise<Examined<string>> {
@@ -74,7 +70,7 @@ function isEmpty(field: (typeof PLAN_FIELDS)[number]): string {
 const TEAMS = 500;
 
 const READ_NEXT_TEAMS = ({ teams }: ApplicationTables) => `
-      select ${teamColumns(teams)}
+      select${teamColumns(teams)}
         from ${teams.rows} as teams
        where ${isAfter(teams.idType, '$1::text')}
        order by id
@@ -86,15 +82,13 @@ export async function readLinkedTeams(
   afterId: ApplicationId | null,
 ): Promise<Examined<LinkedTeam>> {
   const reading = { name: 'read_linked_teams', text: READ_NEXT_TEAMS, values: [afterId] };
-  const rows = await query<TeamRow>(reading);
-  const found = rows.flatMap(({ customerId, ...team }) =>
-    customerId === null ? [] : toTeam({ ...team, customerId }),
-  );
+  const rows = await query<Team>(reading);
+  const found = rows.filter((team): team is LinkedTeam => team.customerId !== null);
   return { found, examinedTo: rows.length < TEAMS ? null : (rows.at(-1)?.id ?? null) };
 }
 
 const READ_TEAMS_OF = ({ teams }: ApplicationTables) => `
-      select ${teamColumns(teams)}
+      select${teamColumns(teams)}
         from ${teams.rows} as teams
        where provider_customer_id = any ($1::text[])
        order by id`;
@@ -104,22 +98,21 @@ export async function readTeamsOf(
   query: Query,
   customerIds: readonly string[],
 ): Promise<LinkedTeam[]> {
-  const rows = await query<TeamRow<string>>({
+  return await query<LinkedTeam>({
     name: 'read_teams_of',
     text: READ_TEAMS_OF,
     values: [customerIds],
   });
-  return rows.map(toTeam);
 }
 
 const TEAM_WITH_ID = ({ teams }: ApplicationTables) => `
-      select ${teamColumns(teams)}
+      select${teamColumns(teams)}
         from ${teams.rows} as teams
        where id = ${idFrom(teams.idType, '$1::text')}`;
 
 export async function readTeam(query: Query, id: ApplicationId): Promise<Team | null> {
-  const [row] = await query<TeamRow>({ name: 'read_team', text: TEAM_WITH_ID, values: [id] });
-  return row === undefined ? null : toTeam(row);
+  const [team = null] = await query<Team>({ name: 'read_team', text: TEAM_WITH_ID, values: [id] });
+  return team;
 }
 
 /**
@@ -139,12 +132,12 @@ export async function lockTeam(
   id: ApplicationId,
   lock: TeamLock,
 ): Promise<Team | null> {
-  const [row] = await query<TeamRow>({
+  const [team] = await query<Team>({
     name: `lock_team for ${lock}`,
     text: (tables) => `${TEAM_WITH_ID(tables)} for ${lock}`,
     values: [id],
   });
-  if (row !== undefined) return toTeam(row);
+  if (team !== undefined) return team;
   if ((await readTeam(query, id)) === null) return null;
   throw new DatabaseRefused(
     'row level security hides the team from updates: `instep tables` prints the policy to create',
@@ -171,9 +164,4 @@ export async function addTeam(
   const [row] = await query<{ id: ApplicationId }>({ name: 'add_team', text: ADD_TEAM, values });
   if (row === undefined) throw new RangeError('the inserted team was not returned');
   return row.id;
-}
-
-/** The team of a row with the columns of `teamColumns`. */
-export function toTeam<CustomerId>({ id, customerId, ...plan }: TeamRow<CustomerId>) {
-  return { id, customerId, plan };
 }
