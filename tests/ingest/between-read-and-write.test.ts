@@ -105,10 +105,6 @@ test.each(Object.entries(CHANGES))('a team that %s meanwhile gets no plan', asyn
 });
 
 const MIGRATIONS = {
-  'renames a column': [
-    'alter table teams rename column provider_product_id to stripe_product_id',
-    'alter table teams rename column stripe_product_id to provider_product_id',
-  ],
   'alters the type of a column': [
     'alter table teams alter column plan_name type varchar(80)',
     'alter table teams alter column plan_name type text',

@@ -7,13 +7,11 @@ import { inSpan } from '../runtime/tracing.ts';
 import { ConnectionPool, type ServerFailures } from './connection-pool.ts';
 import type { DatabasePool, PoolUse, ServerConnection } from './database-pool.ts';
 import {
-  DatabaseConflict,
-  DatabaseRefused,
   DatabaseUnavailable,
   databaseError,
   isOfServer,
+  type NextStep,
   nextStepAfter,
-  TablesUnknown,
 } from './errors.ts';
 import { type NamedStatement, type Query, Statements } from './named-statement.ts';
 import {
@@ -96,22 +94,13 @@ class PooledDatabase implements Database {
   #setLocally: string;
   /** The timeout of a connection's session, where it is not that of all statements. */
   #sessionTimeoutsMs = new WeakMap<pg.PoolClient, number>();
-  /** The last statement of each connection: the next one waits for it. */
-  #lastStatements = new WeakMap<pg.PoolClient, Promise<unknown>>();
 
   constructor(options: DatabaseOptions) {
     const { maxConnections, statementTimeoutMs, searchPath, tables = {} } = options;
     this.#options = options;
-    const query: Query = (statement, values) =>
-      this.#withConnection(this.#pool, (client) => this.#runAlone(client, statement, values));
-    let wanted = tables;
-    this.#statements = new Statements(async () => {
-      const recognition = await recognizeTables(query, wanted);
-      const found = applicationTablesOf(recognition);
-      // While a migration of the app has no table of teams, a copy of it must not become one.
-      wanted = recognition.sameTables;
-      return found;
-    });
+    this.#statements = new Statements(async (query) =>
+      applicationTablesOf(await recognizeTables(query, tables)),
+    );
     const settings = {
       ...serverTimeouts(statementTimeoutMs),
       ...SESSION_SETTINGS,
@@ -140,22 +129,17 @@ class PooledDatabase implements Database {
     options?: TransactionOptions,
   ): Promise<Result> => this.#run(this.#pool, (client) => this.#transact(client, work, options));
 
+  // Whoever has decided before the statement decides again after a conflict.
   readonly run: StatementRunner['run'] = <Row extends object>(
     statement: Statement,
     timeoutMs: number,
   ) =>
-    this.#run(
-      this.#logPool,
-      (client) => this.#runForLog<Row>(client, statement, timeoutMs),
-      'decides again',
-    );
+    this.#run(this.#logPool, (client) => this.#runForLog<Row>(client, statement, timeoutMs), [
+      'unprepare',
+    ]);
 
-  readonly findTeams = async (): Promise<TeamsTable> => {
-    const { tables } = this.#statements;
-    if (tables !== null) return tables.teams.table;
-    await this.#statements.findTables(null);
-    return await this.findTeams();
-  };
+  readonly findTeams = async (): Promise<TeamsTable> =>
+    (await this.#statements.findTables(this.query)).teams.table;
 
   readonly poolUse = (): PoolUse => {
     const [one, other] = [this.#pool.use(), this.#logPool.use()];
@@ -170,52 +154,20 @@ class PooledDatabase implements Database {
     await Promise.all([this.#pool.close(), this.#logPool.close()]);
   };
 
-  /**
-   * Runs work on a connection, again as long as the retry policy says so (`errors.ts`). A caller that `decides again` has
-   * decided before the statement, and made its text, so it gets a conflict.
-   */
+  /** Runs work on a connection, and again after errors with one of these next steps (`errors.ts`). */
   async #run<Result>(
     pool: ConnectionPool,
     work: (client: pg.PoolClient) => Promise<Result>,
-    caller?: 'decides again',
+    repeatedAfter: readonly NextStep[] = ['repeat', 'unprepare'],
   ): Promise<Result> {
     for (let calls = 1; ; calls += 1) {
-      const { tables } = this.#statements;
       try {
         return await this.#withConnection(pool, work);
       } catch (error) {
-        if (caller === 'decides again' && error instanceof DatabaseConflict) throw error;
-        if (calls === MAX_CALLS || !(await this.#isWorthRepeating(error, tables))) throw error;
-        if (caller === 'decides again' && this.#statements.tables !== tables) {
-          throw new DatabaseConflict('the application has altered its tables', { cause: error });
-        }
+        const nextStep = nextStepAfter(error);
+        if (calls === MAX_CALLS || !repeatedAfter.includes(nextStep)) throw error;
+        if (nextStep === 'unprepare') this.#statements.stopPreparing();
       }
-    }
-  }
-
-  async #isWorthRepeating(error: unknown, tables: Statements['tables']): Promise<boolean> {
-    switch (nextStepAfter(error)) {
-      case 'repeat':
-        return true;
-      case 'unprepare':
-        this.#statements.stopPreparing();
-        return true;
-      case 'find tables':
-        if (tables === null && !(error instanceof TablesUnknown)) return false;
-        return await this.#haveTablesChanged(error, tables);
-      case 'give up':
-      case 'blame the event':
-        return false;
-    }
-  }
-
-  /** Looks up the application's tables after an error. Those that no longer fit still serve the events that they take. */
-  async #haveTablesChanged(error: unknown, tables: Statements['tables']): Promise<boolean> {
-    try {
-      return await this.#statements.findTables(tables);
-    } catch (unfit) {
-      if (error instanceof DatabaseRefused) return false;
-      throw unfit;
     }
   }
 
@@ -333,7 +285,7 @@ class PooledDatabase implements Database {
         const plain = { text: statement, types: columnValues };
         return (await this.#send<Row>('query', client, plain, values)).rows;
       }
-      const text = this.#statements.textOf(statement.text);
+      const text = await this.#statements.textOf(statement.text, this.#queryOn(client));
       const name = this.#statements.preparedNameOf(statement.name, text);
       const prepared = { ...(name !== undefined && { name }), text, types: columnValues };
       const { rows } = await this.#send<Row>(statement.name, client, prepared, statement.values);
@@ -348,19 +300,13 @@ class PooledDatabase implements Database {
     statement: pg.QueryConfig,
     values?: readonly unknown[],
   ): Promise<pg.QueryResult<Row & pg.QueryResultRow>> {
-    const start = () => client.query<Row & pg.QueryResultRow>(statement, values && [...values]);
     const timeoutMs = this.#options.statementTimeoutMs + ANSWER_MARGIN_MS;
     return await inStatementSpan(spanName, () =>
-      withDeadline(this.#inOrder(client, start), timeoutMs),
+      withDeadline(
+        client.query<Row & pg.QueryResultRow>(statement, values && [...values]),
+        timeoutMs,
+      ),
     );
-  }
-
-  /** Starts a statement after the one before it: a client of pg has no queue of its own in newer versions. */
-  #inOrder<Result>(client: pg.PoolClient, start: () => Promise<Result>): Promise<Result> {
-    const last = this.#lastStatements.get(client) ?? Promise.resolve();
-    const started = last.then(start, start);
-    this.#lastStatements.set(client, started);
-    return started;
   }
 }
 

@@ -27,9 +27,6 @@ export class DatabaseUnusable extends InstepError {
   readonly code = 'DATABASE_UNUSABLE';
 }
 
-/** A statement needs the names of the application's tables, which have to be looked up first. */
-export class TablesUnknown extends DatabaseUnusable {}
-
 type Refusal = { readonly constraint?: unknown; readonly constraint_name?: unknown };
 
 /** The database understood and refused the values: a constraint, a type, a length, a trigger, a policy. */
@@ -51,14 +48,13 @@ export class DatabaseRefused extends InstepError {
  *
  * - `repeat`: the transaction runs again at once.
  * - `unprepare`: it runs again, and statements are no longer prepared.
- * - `find tables`: it runs again once the application's tables have been looked up.
  * - `give up`: the server or our access to it is the cause, so nothing else would succeed there.
  * - `blame the event`: one event can be the cause, so the others of its batch are tried without it.
  *
  * What a transaction can't solve by itself is left to its caller, for whom all but `give up` means that one event
  * can be the cause.
  */
-type NextStep = 'repeat' | 'unprepare' | 'find tables' | 'give up' | 'blame the event';
+export type NextStep = 'repeat' | 'unprepare' | 'give up' | 'blame the event';
 
 type ErrorClass = new (message: string, options: ErrorOptions) => InstepError;
 
@@ -83,10 +79,13 @@ const RETRY_POLICY: readonly RetryPolicyEntry[] = [
     kind: DatabaseUnusable,
     nextStep: 'unprepare',
   },
-  // A table, column or schema that is gone: the application's migrations can rename them at any time.
-  { states: ['42P01', '42703', '3F000'], kind: DatabaseUnusable, nextStep: 'find tables' },
-  // A column that can't be null: the application's migrations can make it so at any time.
-  { states: ['23502'], kind: DatabaseRefused, nextStep: 'find tables' },
+  // A table, column or schema that is gone.
+  {
+    states: ['42P01', '42703', '3F000'],
+    kind: DatabaseUnusable,
+    nextStep: 'blame the event',
+    remedy: 'if a migration of your app has renamed it, restart Instep',
+  },
   // Lock and statement timeouts.
   { states: ['55P03', '57014'], kind: DatabaseBusy, nextStep: 'blame the event' },
   // Connections, resources, shutdowns, files, internal errors; a read-only server; a session that was ended.
@@ -153,7 +152,6 @@ export function databaseError(cause: unknown): InstepError {
 export function nextStepAfter(error: unknown): NextStep {
   if (error instanceof DatabaseConflict) return 'repeat';
   if (error instanceof DatabaseBusy) return 'blame the event';
-  if (error instanceof TablesUnknown) return 'find tables';
   if (error instanceof DatabaseRefused && error.cause === undefined) return REFUSED.nextStep;
   const hasPolicy = error instanceof DatabaseUnusable || error instanceof DatabaseRefused;
   return hasPolicy ? policyFor(error.cause).nextStep : 'give up';

@@ -1,7 +1,6 @@
 // What a statement is. database.ts sends them.
 
 import { hash } from 'node:crypto';
-import { TablesUnknown } from './errors.ts';
 import type { ApplicationTables } from './tables/application-tables.ts';
 
 /** The text of a statement, or a function that builds it from the names of the application's tables. */
@@ -32,52 +31,28 @@ export async function onlyRow<Row extends object>(
 
 /** The statements of one database: their texts, and the names under which connections prepare them. */
 export class Statements {
-  #lookUp: () => Promise<ApplicationTables>;
+  #lookUp: (query: Query) => Promise<ApplicationTables>;
   #tables: ApplicationTables | null = null;
-  #finding: Promise<void> | null = null;
   #texts = new WeakMap<Exclude<StatementText, string>, string>();
   #names: Map<string, string> | null = new Map();
 
-  /** `lookUp` finds the application's tables. */
-  constructor(lookUp: () => Promise<ApplicationTables>) {
+  constructor(lookUp: (query: Query) => Promise<ApplicationTables>) {
     this.#lookUp = lookUp;
   }
 
-  /** The application's tables that the texts name; `null` before they have been looked up. */
-  get tables(): ApplicationTables | null {
+  /** The application's tables, which are looked up once, and are the same object from then on. */
+  async findTables(query: Query): Promise<ApplicationTables> {
+    const tables = this.#tables ?? (await this.#lookUp(query));
+    this.#tables ??= tables;
     return this.#tables;
   }
 
-  /** The text to send. @throws TablesUnknown when the application's tables have to be looked up first */
-  textOf(text: StatementText): string {
+  /** The text to send. */
+  async textOf(text: StatementText, query: Query): Promise<string> {
     if (typeof text === 'string') return text;
-    const known = this.#texts.get(text);
-    if (known !== undefined) return known;
-    if (this.#tables === null) throw new TablesUnknown("the app's tables are not known yet");
-    const made = text(this.#tables);
+    const made = this.#texts.get(text) ?? text(await this.findTables(query));
     this.#texts.set(text, made);
     return made;
-  }
-
-  /**
-   * Looks up the application's tables, unless that has happened since a statement failed with these. Returns whether
-   * the statement would have another text now.
-   *
-   * @throws the errors of the look-up
-   */
-  async findTables(failedWith: ApplicationTables | null): Promise<boolean> {
-    if (this.#tables === failedWith) {
-      this.#finding ??= this.#find().finally(() => {
-        this.#finding = null;
-      });
-      await this.#finding;
-    }
-    return JSON.stringify(this.#tables) !== JSON.stringify(failedWith);
-  }
-
-  async #find(): Promise<void> {
-    this.#tables = await this.#lookUp();
-    this.#texts = new WeakMap();
   }
 
   /**

@@ -59,10 +59,6 @@ export type DeclaredTables = {
 export type WantedTables = DeclaredTables & {
   /** `PROFILE` and `PROFILE_PASSWORD_HASH`; `full` when left out. */
   readonly profile?: 'full' | 'without password' | 'off' | undefined;
-  /** Whether only tables with the usual or declared names count. */
-  readonly areNamesKnown?: boolean;
-  /** The fields of a plan that the table must have. */
-  readonly planFields?: readonly string[];
 };
 
 /** The content of a column. A `label` is text or a value of an enumeration, a `moment` a time or its seconds since 1970. */

@@ -62,10 +62,9 @@ const WRITTEN_STATUSES = Object.keys(STATUSES).filter((status) => effectOf(statu
 export function recognizeTable(
   entity: Entity,
   table: Table,
-  { profile, planFields = [], ...declared }: WantedTables,
+  { profile, ...declared }: WantedTables,
 ): RecognizedTable {
   const canLack = new Set(CAN_LACK[entity]);
-  for (const field of planFields) canLack.delete(field);
   if (profile === 'without password') canLack.add('passwordHash');
   const names: Readonly<Record<string, string | null | undefined>> =
     declared[entity]?.columns ?? {};

@@ -1,7 +1,7 @@
 // Finds the app's tables. database.ts looks them up when a statement needs them; the start, the doctor and `instep tables`
 // also look at what does not fit.
 
-import { PLAN_FIELDS, type PlanFieldName } from '../../rule/plan-fields.ts';
+import type { PlanFieldName } from '../../rule/plan-fields.ts';
 import { InstepError } from '../../runtime/errors.ts';
 import type { Query } from '../named-statement.ts';
 import {
@@ -62,11 +62,6 @@ export type Recognition = {
   readonly members: ApplicationTables['members'];
   /** The error to throw, with its remedy; `null` when Instep can use the tables. */
   readonly unfit: ApplicationTablesUnfit | null;
-  /**
-   * How to find the same tables again: the table of teams that was found by its columns counts as declared, and it still
-   * has to have the fields that it has now.
-   */
-  readonly sameTables: WantedTables;
 };
 
 /**
@@ -76,7 +71,7 @@ export type Recognition = {
 export async function recognizeTables(query: Query, wanted: WantedTables): Promise<Recognition> {
   const entities: readonly Entity[] =
     wanted.profile === 'off' ? ['teams'] : ['users', 'teams', 'members'];
-  const isSearched = wanted.areNamesKnown !== true && wanted.teams?.table === undefined;
+  const isSearched = wanted.teams?.table === undefined;
   const customerNames = customerNamesOf(wanted);
   const tables = await readTables(query, {
     names: entities.flatMap((entity) => namesOf(entity, wanted)),
@@ -95,12 +90,7 @@ export async function recognizeTables(query: Query, wanted: WantedTables): Promi
       ? null
       : recognizeTable(entity, table, declared);
   const found = { users: recognized('users'), teams: recognized('teams', teams) };
-  const planFields = found.teams === null ? (wanted.planFields ?? []) : writtenFields(found.teams);
-  const all = {
-    ...found,
-    members: membersOf(recognized('members')),
-    sameTables: { ...declared, areNamesKnown: true, planFields },
-  };
+  const all = { ...found, members: membersOf(recognized('members')) };
   return candidates.length > 1
     ? { ...all, teams: null, unfit: severalTeams(candidates) }
     : { ...all, unfit: unfitness(all, declared) };
@@ -232,10 +222,6 @@ function lackOfPlan(teams: RecognizedTable): string[] {
     ? [`${kept.text}, and nothing else says so: ${kept.statement}`]
     : [];
 }
-
-/** The fields of a plan that the table has. */
-const writtenFields = (teams: RecognizedTable) =>
-  PLAN_FIELDS.flatMap(({ name }) => (columnOf(teams, name) === null ? [] : name));
 
 /** The tables for statements. @throws ApplicationTablesUnfit with everything that is missing or has an unusable type */
 export function applicationTablesOf({
