@@ -8,7 +8,6 @@ import {
   type ApplicationId,
   type DatabasePool,
   type DatabaseServer,
-  type DeclaredTables,
   type PlanChange,
   type Query,
   readEncryption,
@@ -35,7 +34,6 @@ import {
   syncCustomer,
 } from './checkout/checkout.ts';
 import { type AlertConfig, type Config, describeDatabase, weakSecrets } from './config/config.ts';
-import { checkedTables } from './config/database.ts';
 import { problemText } from './config/environment.ts';
 import { connectToServer } from './database/connect.ts';
 import { linksFeature } from './links/feature.ts';
@@ -136,8 +134,6 @@ export type Service = Instep & {
 export type InstepOptions = {
   readonly config: Config;
   readonly logger: Logger;
-  /** Your names for tables and columns, as in `INSTEP_TABLES`, which they replace. */
-  readonly tables?: DeclaredTables;
   /**
    * `false`: there is no `GET /api/user`, as with `PROFILE=off`. Then neither a table of users nor `AUTH_SECRET` is
    * needed. Otherwise, the configuration decides.
@@ -175,7 +171,7 @@ export async function openService(options: InstepOptions): Promise<Service> {
   const { linkByMetadata, accessPolicy, alerts, authSecrets } = config;
   const profile = profileIn(options);
   const refusals = new RefusalCounts(now);
-  const changes = changesFeature(mode, config.planHistoryRetentionMs);
+  const changes = changesFeature(mode);
   async function readHealth() {
     const { checkHealth } = await import('instep-operate/host');
     const { database, services } = engine;
@@ -249,15 +245,11 @@ const profileIn = ({ profile, config }: InstepOptions) =>
 
 /** Finds the database that the configuration or the app names. */
 async function connect(options: InstepOptions): Promise<DatabaseServer> {
-  const { config, logger, pool, tables } = options;
-  const { database } = config;
+  const { config, logger, pool } = options;
   return await connectToServer({
-    ...database,
+    ...config.database,
     pool,
-    tables: {
-      ...(tables === undefined ? database.tables : checkedTables(tables)),
-      profile: profileIn(options),
-    },
+    tables: { ...config.database.tables, profile: profileIn(options) },
     notice: (message) => logger.info(message),
   });
 }

@@ -3,7 +3,6 @@
 import { type EventFilter, findEvents, type SortOrder } from 'instep/operate';
 import type { Query } from './database.ts';
 
-export { pruneChangesJobs } from 'instep/src/changes/prune-changes.ts';
 export { requestSubscriptions } from 'instep-engine/src/repair/asked-customers.ts';
 export { FailedJobs } from 'instep-engine/src/repair/failed-jobs.ts';
 export { createJobs } from 'instep-engine/src/repair/jobs.ts';

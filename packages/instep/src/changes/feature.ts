@@ -1,7 +1,6 @@
 import type { Feature } from 'instep-engine';
 import type { MaintenanceMode } from 'instep-engine/repair';
 import { PlanChangeConsumers } from './plan-change-feed.ts';
-import { pruneChangesJobs } from './prune-changes.ts';
 import { CHANGES_SCHEMA } from './schema.ts';
 
 export type ChangesFeature = Feature & {
@@ -9,8 +8,8 @@ export type ChangesFeature = Feature & {
   consumers(): PlanChangeConsumers;
 };
 
-/** Passes on the changes of plans (docs/changes.md). They are kept for this long; `null`: forever. */
-export function changesFeature(mode: MaintenanceMode, retentionMs: number | null): ChangesFeature {
+/** Passes on the changes of plans (docs/changes.md). */
+export function changesFeature(mode: MaintenanceMode): ChangesFeature {
   const isOnDemand = mode === 'on-demand';
   let opened: PlanChangeConsumers | undefined;
   return {
@@ -22,8 +21,6 @@ export function changesFeature(mode: MaintenanceMode, retentionMs: number | null
       if (opened === undefined) throw new RangeError('the engine is not open');
       return opened;
     },
-    jobs: ({ database: { query }, now, nonce }) =>
-      mode === 'off' ? [] : pruneChangesJobs({ query, now, holder: nonce() }, retentionMs),
     jobsOnDemand: () => (isOnDemand ? (opened?.jobs() ?? []) : []),
     stop: async () => await opened?.stopAll(),
   };

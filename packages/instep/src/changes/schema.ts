@@ -36,9 +36,6 @@ create index waiting_plan_changes_set_aside on instep.waiting_plan_changes (cons
   where set_aside_at is not null;
 
 create index waiting_plan_changes_of_consumer on instep.waiting_plan_changes (consumer, team_id, change_id);
-
-insert into instep.leased_jobs (name)
-values ('plan-history');
 `,
     },
   ],

@@ -141,7 +141,6 @@ const partsFor = (environment: Environment) => ({
       EVENT_RETENTION: durationOrOff('90d', 'a duration such as 90d, at least 31d', {
         ...{ off: forever, minMs: MIN_RETENTION_MS },
       }),
-      PLAN_HISTORY_RETENTION: durationOrOff('730d', 'a duration such as 730d', { off: forever }),
       CATCH_UP_INTERVAL: interval('1h'),
       RECONCILE_INTERVAL: interval('1d'),
       MAX_BODY_BYTES: wholeNumber(2_097_152, 1_024, 67_108_864),
@@ -153,7 +152,6 @@ const partsFor = (environment: Environment) => ({
     (value) => ({
       logLevel: value.LOG_LEVEL,
       eventRetentionMs: value.EVENT_RETENTION,
-      planHistoryRetentionMs: value.PLAN_HISTORY_RETENTION,
       catchUpIntervalMs: value.CATCH_UP_INTERVAL,
       reconcileIntervalMs: value.RECONCILE_INTERVAL,
       maxBodyBytes: value.MAX_BODY_BYTES,

@@ -1,10 +1,9 @@
-// The settings of the database, and the app's tables in INSTEP_TABLES or an option. config.ts and instep.ts call this.
+// The settings of the database, and the app's tables in INSTEP_TABLES, for config.ts.
 
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import {
   type DatabaseAddress,
-  type DeclaredTables,
   describeAddress,
   FIELDS,
   parseDatabaseUrl,
@@ -13,7 +12,7 @@ import {
   withIssuer,
 } from 'instep-engine/postgres';
 import * as v from 'valibot';
-import { type Environment, oneOf, readVariables, withRemedy } from './environment.ts';
+import { type Environment, oneOf, withRemedy } from './environment.ts';
 
 export type DatabaseConfig = {
   /** `null` for the embedded database. */
@@ -165,9 +164,3 @@ const declaredTables = v.pipe(
   }),
   tables,
 );
-
-/** Checks tables that code declares. @throws ConfigInvalid */
-export function checkedTables(value: DeclaredTables): DeclaredTables {
-  const option = 'the option tables';
-  return readVariables(v.object({ [option]: tables }), { [option]: value })[option] ?? {};
-}
