@@ -183,7 +183,7 @@ async function checkRebuild(
     const isOwn =
       hasUndatedEvents || others.some((one) => isSameTeam({ ...one, planName: is.planName }, is));
     const isWritten = isSameTeam(is, application.written.get(teamId));
-    if (isWritten && (found.isKept || isOwn) && subscriptionIds.length === 0) continue;
+    if (isWritten && isOwn && subscriptionIds.length === 0) continue;
     divergences.push({ kind: 'rebuilt', customerId, is, shouldBe, subscriptionIds });
   }
   return divergences;

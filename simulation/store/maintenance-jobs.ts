@@ -45,13 +45,12 @@ export function maintenanceJobs(options: MaintenanceOptions): readonly Job[] {
  * ones, and finally from the beginning again.
  */
 export function createPruneJob({ query, now }: MaintenanceOptions): Job {
-  let afterPosition = 0;
+  let after: number | null = null;
   return {
     name: 'retention',
     intervalMs: PRUNE_INTERVAL_MS,
     async run() {
-      const step = { afterPosition, cutoffMs: now() };
-      afterPosition = (await pruneEvents(query, step)).lastPosition ?? 0;
+      after = (await pruneEvents(query, { after, cutoffMs: now() })).examinedTo;
     },
   };
 }

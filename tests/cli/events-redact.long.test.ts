@@ -40,5 +40,5 @@ test('removes personal data of one customer, however many events there are, and 
   expect(await bodiesOf('cus_redacted')).toHaveLength(201);
   expect(await readTeam(log.database.query, teamId)).toEqual(before);
   const rebuilt = await runInstep(['rebuild', '--dry-run'], { DATABASE_URL: log.databaseUrl });
-  expect(rebuilt).toEqual({ code: 0, stdout: '', stderr: 'found 0, kept 0, failed 0\n' });
+  expect(rebuilt).toEqual({ code: 0, stdout: '', stderr: 'found 0, failed 0\n' });
 });

@@ -55,14 +55,14 @@ test('a state that differs is reported and repaired, even if no plan follows fro
       where customer_id = $1`,
     [customerId],
   );
-  const found = { teamId, isKept: false, subscriptionIds: ['sub_1'] };
+  const found = { teamId, subscriptionIds: ['sub_1'] };
   expect(await rebuildTeams(store.database, { teamId, isDryRun: true })).toMatchObject([found]);
   expect(await rebuildTeams(store.database, { teamId })).toMatchObject([found]);
   expect(await states()).toEqual(before);
   expect(await rebuildTeams(store.database, { teamId })).toEqual([]);
 });
 
-test('the begin of a status is repaired, unless the log was pruned', async () => {
+test('the begin of a status is repaired', async () => {
   const { query } = store.database;
   const { teamId, customerId } = await store.addTeam();
   const ingest = openPipeline(store.database);
@@ -83,6 +83,4 @@ test('the begin of a status is repaired, unless the log was pruned', async () =>
     return (await readAccess(query, teamId))?.since;
   };
   expect(await repaired()).toEqual(new Date(2_000_000));
-  await query('update instep.pruning set pruned_before = to_timestamp(2500)');
-  expect(await repaired()).toEqual(new Date(3_000_000));
 });

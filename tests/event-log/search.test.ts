@@ -89,7 +89,7 @@ describe.each(postgresServers)('$name', (server) => {
   });
 
   test('uses indexes to prune', async () => {
-    const step = { afterPosition: 50_000, cutoffMs: START_MS + COUNT * 1_000 };
+    const step = { after: 50_000, cutoffMs: START_MS + COUNT * 1_000 };
     const used = await indexesUsed(store.database, (explaining) => pruneEvents(explaining, step));
     // This table has one row.
     used.delete('all of pruning');

@@ -63,7 +63,7 @@ export function openLog(database: StatementRunner, options: Partial<EventLogOpti
     ingest: (events: readonly LogEvent[]) => log.ingest(events),
     settle: (customerId: string) => log.settle(customerId),
     async rebuild(customerId: string, isDryRun = false) {
-      const found = await foldLog(customerId, { ...all, prunedBeforeMs: null });
+      const found = await foldLog(customerId, all);
       if (!isDryRun) await log.settle(customerId, found);
       return found;
     },

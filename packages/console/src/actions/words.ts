@@ -101,7 +101,7 @@ export function resultText(kind: Subject['kind'] | null, result: ActionResult): 
     case 'reconciled':
       return `${counted(result.teams, 'team')} compared, ${result.repaired} of ${result.drifts} repaired.`;
     case 'rebuilt':
-      return `${counted(result.repaired, 'difference')} repaired, ${result.kept} kept, ${result.failed} failed.`;
+      return `${counted(result.repaired, 'difference')} repaired, ${result.failed} failed.`;
     case 'redacted':
       return `${counted(result.events, 'event')} without personal data now.`;
     case 'synced':

@@ -2,7 +2,7 @@
 // job is also that of features that keep something for some time.
 
 import type { Query } from '../postgres/database.ts';
-import { onlyRow } from '../postgres/named-statement.ts';
+import { columnArrays, onlyRow } from '../postgres/named-statement.ts';
 import { readStates } from '../postgres/statements/customers.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { isAfter } from '../postgres/tables/id-from-text.ts';
@@ -55,26 +55,30 @@ type PruneOptions = {
 /** Steps take at most this share of the time, so that other work comes first. */
 const SHARE = 0.05;
 
-/**
- * Prunes the log from its beginning up to the cutoff, in small steps, until the signal is aborted.
- * It changes no team (docs/decisions/0012). Returns how many events it deleted.
- */
-export async function pruneLog(
-  { query, cutoffMs }: PruneOptions,
+/** What a step has deleted, and the last row that it examined; `null`: none are left. */
+type Pruned<Key> = { readonly count: number; readonly examinedTo: Key | null };
+
+/** Prunes in small steps, until the signal is aborted. Returns how many rows were deleted. */
+async function pruneAll<Key>(
+  step: (after: Key | null) => Promise<Pruned<Key>>,
   signal: AbortSignal,
 ): Promise<number> {
   let pruned = 0;
-  let afterPosition = 0;
+  let after: Key | null = null;
   while (!signal.aborted) {
     const startedAtMs = performance.now();
-    const { count, lastPosition } = await pruneEvents(query, { afterPosition, cutoffMs });
+    const { count, examinedTo }: Pruned<Key> = await step(after);
     pruned += count;
-    if (lastPosition === null) break;
-    afterPosition = lastPosition;
+    if (examinedTo === null) break;
+    after = examinedTo;
     await throttle({ startedAtMs, share: SHARE }, signal);
   }
   return pruned;
 }
+
+/** Prunes the log up to the cutoff. It changes no team (docs/decisions/0012). Returns how many events it deleted. */
+export const pruneLog = ({ query, cutoffMs }: PruneOptions, signal: AbortSignal) =>
+  pruneAll<number>((after) => pruneEvents(query, { after, cutoffMs }), signal);
 
 /** The number of events that one statement examines, within a few milliseconds. */
 const BATCH = 500;
@@ -82,13 +86,13 @@ const BATCH = 500;
 /**
  * Deletes, among some events of the log, those that were received before the cutoff and are no longer needed
  * (docs/decisions/0012): unreadable events, and events that are older than the deciding one of their subscription, unless
- * they are of the last tie group before that, in which the status of a later one can have begun. It waits for no lock, so
- * that arriving events never wait for it. `lastPosition`: the last that was examined; `null`: none before the cutoff are left.
+ * they are of the last tie group before that, or of one from which it follows since when the latest status goes on. It waits
+ * for no lock, so that arriving events never wait for it.
  */
 export async function pruneEvents(
   query: Query,
-  { afterPosition, cutoffMs }: { afterPosition: number; cutoffMs: number },
-): Promise<{ count: number; lastPosition: number | null }> {
+  { after, cutoffMs }: { after: number | null; cutoffMs: number },
+): Promise<Pruned<number>> {
   type Examined = {
     readonly position: number;
     readonly customerId: string | null;
@@ -107,17 +111,19 @@ export async function pruneEvents(
        where position > $1
        order by position
        limit ${BATCH}`,
-    values: [afterPosition, cutoff],
+    values: [after ?? 0, cutoff],
   });
   const expired = examined.filter(({ isBefore }) => isBefore);
   const states = await readStates(
     query,
     expired.flatMap(({ customerId }) => customerId ?? []),
   );
-  // Null: none is certain.
-  const decidingSeconds = expired.map(({ customerId, subscriptionId }) => {
-    const deciding = states.of(customerId).subscriptions.get(subscriptionId)?.deciding ?? null;
-    return deciding === null || deciding.isAmbiguous ? null : deciding.reported.createdSeconds;
+  const needed = expired.map(({ position, customerId, subscriptionId }) => {
+    const { deciding, latest } = states.of(customerId).subscriptions.get(subscriptionId) ?? {};
+    // Null: none is certain.
+    const decidingSeconds = deciding?.isAmbiguous ? null : deciding?.reported.createdSeconds;
+    const { sinceSeconds, otherStatusSeconds } = latest ?? {};
+    return { position, decidingSeconds, sinceSeconds, otherStatusSeconds };
   });
   // An event without `created` counts as created when it arrives, so only its row shows that it is a duplicate.
   const { count } = await onlyRow<{ count: number }>(query, {
@@ -125,23 +131,26 @@ export async function pruneEvents(
     text: `
       with prunable as (
         select event.position
-          from unnest($1::bigint[], $2::bigint[]) as examined (position, deciding_seconds)
+          from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[])
+            as needed (position, deciding_seconds, since_seconds, other_status_seconds)
          cross join lateral (
-                 select *, examined.deciding_seconds
+                 select *
                    from instep.events
-                  where position = examined.position
+                  where position = needed.position
                     for update skip locked
                ) as event
          where event.outcome = 'unreadable'
             or event.key >= '${FIRST_DATED_KEY}'
-               and event.created_at < to_timestamp(event.deciding_seconds)
+               and event.created_at < to_timestamp(deciding_seconds)
+               and event.created_at is distinct from to_timestamp(since_seconds)
+               and event.created_at is distinct from to_timestamp(other_status_seconds)
                and exists (
                      select
                        from instep.events as between_them
                       where between_them.customer_id = event.customer_id
                         and between_them.subscription_id is not distinct from event.subscription_id
                         and between_them.created_at > event.created_at
-                        and between_them.created_at < to_timestamp(event.deciding_seconds)
+                        and between_them.created_at < to_timestamp(deciding_seconds)
                    )
       ), pruned as (
         delete from instep.events as event
@@ -150,15 +159,18 @@ export async function pruneEvents(
         returning event.position
       ), noted as (
         update instep.pruning
-           set pruned_before = $3
-         where coalesce(pruned_before, '-infinity') < $3
+           set pruned_before = $5
+         where coalesce(pruned_before, '-infinity') < $5
            and exists (select from prunable)
       )
       select count(*) as count from pruned`,
-    values: [expired.map(({ position }) => position), decidingSeconds, cutoff],
+    values: [
+      ...columnArrays(needed, 'position', 'decidingSeconds', 'sinceSeconds', 'otherStatusSeconds'),
+      cutoff,
+    ],
   });
   const isEnd = expired.length === 0;
-  return { count, lastPosition: isEnd ? null : (examined.at(-1)?.position ?? null) };
+  return { count, examinedTo: isEnd ? null : (examined.at(-1)?.position ?? null) };
 }
 
 const LIMIT = 2_000;
@@ -202,32 +214,20 @@ const PRUNE_CUSTOMERS = ({ teams }: ApplicationTables) => `
       select (select count(*) from found) as count,
              (select customer_id from examined order by customer_id offset ${LIMIT - 1}) as "examinedTo"`;
 
-/** How many customers were pruned, and the last one that was examined; `null`: none are left. */
-type PrunedPage = { readonly count: number; readonly examinedTo: string | null };
-
 /**
  * Deletes the customers that never had a team and whose last event was received before the cutoff, with their events: other
  * products can share the Stripe account. Returns how many.
  */
-export async function pruneCustomers(
-  { query, cutoffMs }: PruneOptions,
-  signal: AbortSignal,
-): Promise<number> {
-  let pruned = 0;
-  let after: string | null = null;
-  do {
-    const startedAtMs = performance.now();
-    const page: PrunedPage = await onlyRow<PrunedPage>(query, {
-      name: 'prune_customers',
-      text: PRUNE_CUSTOMERS,
-      values: [after, new Date(cutoffMs)],
-    });
-    pruned += page.count;
-    after = page.examinedTo;
-    if (after !== null) await throttle({ startedAtMs, share: SHARE }, signal);
-  } while (after !== null && !signal.aborted);
-  return pruned;
-}
+export const pruneCustomers = ({ query, cutoffMs }: PruneOptions, signal: AbortSignal) =>
+  pruneAll<string>(
+    (after) =>
+      onlyRow(query, {
+        name: 'prune_customers',
+        text: PRUNE_CUSTOMERS,
+        values: [after, new Date(cutoffMs)],
+      }),
+    signal,
+  );
 
 /** Events received before this time may have been pruned; `null`: none were. */
 export async function readPrunedBefore(query: Query): Promise<number | null> {

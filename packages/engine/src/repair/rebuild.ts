@@ -11,14 +11,13 @@ import type { StatementRunner } from '../postgres/statement.ts';
 import { productsOf } from '../postgres/statements/customers.ts';
 import { readProductNames } from '../postgres/statements/products.ts';
 import { readLinkedTeams, readTeam, readTeamsOf, type Team } from '../postgres/statements/teams.ts';
-import { type CustomerState, NO_STATE, type SubscriptionState } from '../rule/customer-state.ts';
+import { type CustomerState, NO_STATE } from '../rule/customer-state.ts';
 import { foldAll } from '../rule/fold.ts';
-import { hasPlan, isPlanOf, isSamePlan, NO_PLAN } from '../rule/plan.ts';
-import { type Plan, type PlanInRow, partOf } from '../rule/plan-fields.ts';
+import { isPlanOf } from '../rule/plan.ts';
+import { type PlanInRow, partOf } from '../rule/plan-fields.ts';
 import { type PlanSelection, teamPlan } from '../rule/plan-selection.ts';
 import { planWriterOf } from '../rule/plan-writer.ts';
 import { readState, writeState } from '../rule/state-json.ts';
-import { readPrunedBefore } from './prune.ts';
 
 type RebuildOptions = {
   planSelection: PlanSelection;
@@ -37,8 +36,6 @@ export type Difference = {
   readonly customerId: string;
   readonly is: PlanInRow;
   readonly shouldBe: PlanInRow;
-  /** Whether the row is kept, because the application wrote it and Stripe was not asked. */
-  readonly isKept: boolean;
   /** The subscriptions whose stored state differs from the log. */
   readonly subscriptionIds: readonly (string | null)[];
 };
@@ -48,8 +45,7 @@ const DEADLINE_MS = 10_000;
 /**
  * Folds the whole event log again, team by team, and yields and repairs every difference. It can run at any time: a state is
  * only replaced if no event was ingested meanwhile. One that can't be repaired delays no other. Rows that differ from what
- * Instep last wrote, such as a plan without any event, are reported and kept: only Stripe can tell whether they are right.
- * Plans that the application gave away are not even reported.
+ * Instep last wrote, such as a plan without any event, are left alone: only Stripe can tell whether they are right.
  */
 export async function* rebuild(
   database: Database,
@@ -83,40 +79,27 @@ async function rebuildCustomer(
   { planSelection, settle, isDryRun }: RebuildOptions,
 ): Promise<Difference[]> {
   const { query } = database;
-  const { stored, rebuilt, subscriptionIds } = await foldLog(customerId, {
-    ...{ database, deadlineMs: DEADLINE_MS },
-    prunedBeforeMs: await readPrunedBefore(query),
-  });
+  const folding = { database, deadlineMs: DEADLINE_MS };
+  const { stored, rebuilt, subscriptionIds } = await foldLog(customerId, folding);
   const names = await readProductNames(query, productsOf(rebuilt.state));
   const plan = teamPlan(rebuilt.state, planSelection, names);
   const isReplaced = (is: PlanInRow) => plan !== null && planWriterOf(is, stored) === 'instep';
   const differences = (await readTeamsOf(query, [customerId])).flatMap(({ id, plan: is }) => {
-    const isGivenAway = [stored, rebuilt.state].every((state) => planWriterOf(is, state) === 'app');
-    const shouldBe = isGivenAway ? is : planIn(is, plan);
-    const isSame = isSamePlan(is, shouldBe);
-    if (isSame && subscriptionIds.length === 0) return [];
-    const isKept = !isSame && !isReplaced(is);
-    return { teamId: id, customerId, is, shouldBe, isKept, subscriptionIds };
+    const isRight = plan === null || !isReplaced(is) || isPlanOf(is, plan);
+    if (isRight && subscriptionIds.length === 0) return [];
+    const shouldBe = isRight ? is : partOf(plan, is);
+    return { teamId: id, customerId, is, shouldBe, subscriptionIds };
   });
-  const isChanged = subscriptionIds.length > 0 || differences.some(({ isKept }) => !isKept);
-  if (isDryRun || !isChanged) return differences;
+  if (isDryRun || differences.length === 0) return differences;
   if (!(await settle(customerId, { cause: 'rebuild', rebuilt, names, isReplaced }))) {
     throw new DatabaseBusy('a team of the customer is locked, or an event has just arrived');
   }
   return differences;
 }
 
-/** The plan that a row should have. Without a known one, it has none. */
-function planIn(is: PlanInRow, plan: Plan | null): PlanInRow {
-  if (plan === null) return hasPlan(is) ? partOf(NO_PLAN, is) : is;
-  return isPlanOf(is, plan) ? is : partOf(plan, is);
-}
-
 type FoldOptions = {
   readonly database: StatementRunner;
   readonly deadlineMs: number;
-  /** Events received before this time can be gone from the log; `null`: none are. */
-  readonly prunedBeforeMs: number | null;
 };
 
 /**
@@ -124,16 +107,13 @@ type FoldOptions = {
  *
  * @throws StateNewer
  */
-export async function foldLog(
-  customerId: string,
-  { database, deadlineMs, prunedBeforeMs }: FoldOptions,
-) {
+export async function foldLog(customerId: string, { database, deadlineMs }: FoldOptions) {
   type StateRow = { readonly version: string; readonly subscriptions: string };
   const [row] = await database.run<StateRow>(readStoredState(customerId), deadlineMs);
   const rows = await database.run<EventRow>(readEventsOfCustomer(customerId), deadlineMs);
   const { known } = eventsIn(rows).get(customerId) ?? noEvents();
   const stored = row === undefined ? NO_STATE : readState(row.subscriptions);
-  const state = withoutPruned(foldAll(known.all()), stored, prunedBeforeMs);
+  const state = foldAll(known.all());
   const ids = new Set([...stored.subscriptions.keys(), ...state.subscriptions.keys()]);
   const subscriptionIds = [...ids].filter((id) => textOf(stored, id) !== textOf(state, id));
   return { stored, rebuilt: { version: Number(row?.version ?? 0), state }, subscriptionIds };
@@ -143,27 +123,6 @@ function textOf({ subscriptions }: CustomerState, id: string | null): string {
   const state = subscriptions.get(id);
   if (state === undefined) return '';
   return writeState({ subscriptions: new Map([[id, state]]), hasDropped: false });
-}
-
-/** The event with which a status began can have been pruned, and an older one not. */
-function withoutPruned(
-  fromLog: CustomerState,
-  stored: CustomerState,
-  prunedBeforeMs: number | null,
-): CustomerState {
-  if (prunedBeforeMs === null) return fromLog;
-  const subscriptions = [...fromLog.subscriptions].map(
-    ([id, state]): [string | null, SubscriptionState] => {
-      const known = stored.subscriptions.get(id)?.latest;
-      const { latest } = state;
-      const isSame = known?.reported.status === latest.reported.status;
-      const canBePruned = latest.sinceSeconds * 1_000 < prunedBeforeMs;
-      if (known === undefined || !isSame || !canBePruned) return [id, state];
-      const { sinceSeconds, otherStatusSeconds } = known;
-      return [id, { ...state, latest: { ...latest, sinceSeconds, otherStatusSeconds } }];
-    },
-  );
-  return { ...fromLog, subscriptions: new Map(subscriptions) };
 }
 
 const readStoredState = (customerId: string) => ({

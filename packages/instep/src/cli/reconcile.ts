@@ -138,10 +138,10 @@ async function rebuild({ team, dryRun = false, json }: RebuildOptions): Promise<
       print(json ? JSON.stringify(data) : `customer ${customerId}: not rebuilt: ${message}`);
     },
   };
-  const { repaired, kept, failed } = await withContext((context, operator) =>
+  const { repaired, failed } = await withContext((context, operator) =>
     rebuildTeams(context, operator, request),
   );
-  printMessage(`${dryRun ? 'found' : 'repaired'} ${repaired}, kept ${kept}, failed ${failed}`);
+  printMessage(`${dryRun ? 'found' : 'repaired'} ${repaired}, failed ${failed}`);
   if (failed > 0) {
     throw new CommandFailed(
       'REBUILD_INCOMPLETE',
@@ -152,13 +152,10 @@ async function rebuild({ team, dryRun = false, json }: RebuildOptions): Promise<
 
 /** `team 7 (cus_1): planName Pro → Team, state of sub_1` */
 function describeDifference(difference: Difference): string {
-  const { teamId, customerId, is, shouldBe, isKept, subscriptionIds } = difference;
+  const { teamId, customerId, is, shouldBe, subscriptionIds } = difference;
   const states = subscriptionIds.map((id) => `state of ${id ?? 'a subscription without an id'}`);
   const changes = [...planChanges(is, shouldBe), ...states].join(', ');
-  const kept = isKept
-    ? ` (kept: your application wrote it; run \`instep reconcile --customer ${customerId}\`)`
-    : '';
-  return `team ${teamId} (${customerId}): ${changes}${kept}`;
+  return `team ${teamId} (${customerId}): ${changes}`;
 }
 
 /** The fields that change: `planName Pro → -, subscriptionStatus active → canceled`. */

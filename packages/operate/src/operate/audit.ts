@@ -72,7 +72,7 @@ export type ActionResult =
   | { readonly code: 'failed'; readonly error: string };
 
 /** `kept`: rows that the application wrote; `failed`: customers whose teams could not be rebuilt. */
-export type RebuildCounts = Readonly<Record<'repaired' | 'kept' | 'failed', number>>;
+export type RebuildCounts = Readonly<Record<'repaired' | 'failed', number>>;
 
 /** A team that an entered text can mean. */
 export type Candidate = Pick<NamedTeam, 'id' | 'name'> & { readonly planName: string | null };

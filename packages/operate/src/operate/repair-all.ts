@@ -109,8 +109,8 @@ export type RebuildRequest = {
  *
  * @example
  * ```ts
- * const { repaired, kept } = await rebuildTeams(context, operator, { isDryRun: true });
- * console.log(repaired, kept); // 0 0
+ * const { repaired } = await rebuildTeams(context, operator, { isDryRun: true });
+ * console.log(repaired); // 0
  * ```
  */
 export async function rebuildTeams(
@@ -118,7 +118,7 @@ export async function rebuildTeams(
   operator: Operator,
   { teamId, isDryRun = false, onDifference, onFailure }: RebuildRequest = {},
 ): Promise<RebuildCounts> {
-  const counts = { repaired: 0, kept: 0, failed: 0 };
+  const counts = { repaired: 0, failed: 0 };
   const failing = onFailure && {
     onFailure(failure: RebuildFailure) {
       counts.failed += 1;
@@ -130,7 +130,7 @@ export async function rebuildTeams(
   ) => {
     const options = { ...services, teamId, isDryRun, ...failing };
     for await (const difference of rebuild(services.database, options)) {
-      counts[difference.isKept ? 'kept' : 'repaired'] += 1;
+      counts.repaired += 1;
       onDifference?.(difference);
     }
   };
