@@ -67,19 +67,21 @@ describe.each(postgresServers)('$name', (server) => {
   test('skips an event that another transaction has locked, and prunes it the next time', async () => {
     const { customerId } = await store.addTeam();
     const ingest = openPipeline(store.database);
-    for (const second of [1, 2, 3, 4]) {
+    for (const second of [1, 2, 3, 4, 5, 6]) {
       await ingest([
         received(eventBody({ customerId, createdSeconds: CREATED + second }), RECEIVED_MS),
       ]);
     }
     await store.database.transaction(async (query) => {
-      await query(`select from instep.events where customer_id = $1 limit 1 for update`, [
-        customerId,
-      ]);
-      expect(await prune()).toBe(1);
+      await query(
+        `select from instep.events
+          where customer_id = $1 and created_at = to_timestamp($2) for update`,
+        [customerId, CREATED + 2],
+      );
+      expect(await prune()).toBe(2);
     });
     expect(await prune()).toBe(1);
-    expect(await store.logOf(customerId)).toHaveLength(2);
+    expect(await store.logOf(customerId)).toHaveLength(3);
   });
 
   test('prunes a long log to its end', async () => {

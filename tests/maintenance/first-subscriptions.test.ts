@@ -70,7 +70,10 @@ describe('a team that is linked to a customer for the first time', () => {
     const before = await account.planOf(teamId);
     await run();
     expect(await account.planOf(teamId)).toEqual(before);
-    expect(lines).toMatchObject([{ msg: 'unrecorded', subscriptionIds: ['sub_1'] }]);
+    expect(lines).toEqual([]);
+    expect(await query('select subscription_id from instep.events')).toEqual([
+      { subscription_id: 'sub_1' },
+    ]);
   });
 });
 

@@ -76,7 +76,7 @@ test('a comparison finds teams and customers, each with the cause', async () => 
       subject: teamOf(late),
       team: { name: 'Late' },
       evidence: {
-        cause: 'never seen',
+        cause: 'missed event',
         is: { subscriptionStatus: null },
         shouldBe: { subscriptionStatus: 'active' },
       },

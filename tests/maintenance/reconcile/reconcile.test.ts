@@ -192,7 +192,7 @@ test('a team that stays locked delays no others, and is neither repaired nor ref
   await whileHeld(store.openAnother(), lockTeam(locked.teamId), async () => {
     expect(await reconcileWith(list, { ingest })).toMatchObject({ drifts: 2, repaired: 1 });
   });
-  expect(await issuesOf(locked.customerId)).toEqual([{ problem: 'never seen' }]);
+  expect(await issuesOf(locked.customerId)).toEqual([{ problem: 'missed event' }]);
   expect(await store.planOf(other.teamId)).toMatchObject({ subscriptionStatus: 'active' });
 });
 

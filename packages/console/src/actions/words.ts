@@ -25,7 +25,6 @@ export const BUTTONS: Readonly<Record<Action, string>> = {
 /** A sentence for each cause. */
 const REASONS: Readonly<Record<IssueCause, string>> = {
   'missed event': 'An event was missed.',
-  'never seen': 'No event of the subscription has been received.',
   'changed by hand': 'The team was changed by hand, not by an event.',
   'another plan name': 'The product has another name.',
   'no subscription': 'The team has a plan, but its customer has no subscription.',

@@ -140,7 +140,6 @@ function countsOf({ counts, isDryRun }: Progress): (readonly [string, Child])[] 
     ['Teams compared', countText(teams)],
     // Out of sync, changed by hand or with a refused plan.
     ['Teams with a wrong plan', <Badge tone={tone}>{teams > 0 ? wrong : 'none compared'}</Badge>],
-    ['Teams with the right plan but missing events', countText(counts.unrecorded)],
     ['Subscriptions listed', countText(counts.subscriptions)],
     ['Customers with a subscription but no team', countText(counts.customersWithoutTeam)],
     [

@@ -12,7 +12,7 @@ import { tieGroupRangeOf, tieGroupRanges } from '../rule/event-key-layout.ts';
 import type { Json } from '../rule/json.ts';
 import type { Logger } from '../runtime/logging.ts';
 import type { StripeApi } from '../stripe/api.ts';
-import { isRefusedByStripe, StripeApiFailed } from '../stripe/api-failure.ts';
+import { isRefusedByStripe } from '../stripe/api-failure.ts';
 import { parseEvent } from '../stripe/parse-event.ts';
 import { type LeasedRun, withLease } from './lease.ts';
 import { readPages } from './stripe-calls.ts';
@@ -27,12 +27,7 @@ type CatchUpOptions = {
   readonly nonce: () => string;
   /** Compares a customer's teams with Stripe, and repairs them. By default, listed events are ingested without that. */
   readonly compareCustomer?: (customerId: string, signal: AbortSignal) => Promise<unknown>;
-  /** Whether the first run can begin: listed events say little about teams that were never compared. */
-  readonly isFirstComparisonOver?: () => Promise<boolean>;
 };
-
-/** How far back Stripe lists events. */
-const LISTED_SECONDS = 30 * 24 * 60 * 60;
 
 /** An event may appear in the list some time after its creation. */
 const MARGIN_SECONDS = 60 * 60;
@@ -85,10 +80,8 @@ export async function catchUp(
   options: CatchUpOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const { listEvents, logger, now, isFirstComparisonOver } = options;
+  const { listEvents, logger, now } = options;
   const last = v.is(progressShape, run.progress) ? run.progress : NOTHING_SEEN;
-  if (last.seenSeconds === null && (await isFirstComparisonOver?.()) === false) return;
-  const nowSeconds = Math.floor(now() / 1_000);
   // Only Stripe's clock counts here: if ours were ahead, events would be missed for good.
   const sinceSeconds =
     last.unfinishedRun?.sinceSeconds ?? Math.max(0, (last.seenSeconds ?? 0) - MARGIN_SECONDS);
@@ -100,7 +93,7 @@ export async function catchUp(
     listEvents({ createdSeconds: sinceSeconds, cursor }, signal);
   try {
     for await (const page of readPages({ list, cursor, signal })) {
-      startedSeconds ??= page.answeredSeconds ?? nowSeconds;
+      startedSeconds ??= page.answeredSeconds ?? Math.floor(now() / 1_000);
       missed += await store(page.objects, blocked, options, signal);
       listed += page.objects.length;
       // The next run begins with the first page whose events could not all be stored.
@@ -120,13 +113,7 @@ export async function catchUp(
   if (error !== undefined) throw error;
   await run.complete({ seenSeconds: startedSeconds, unfinishedRun: null });
   logger[missed > 0 ? 'info' : 'debug']({ listed, missed }, 'caught up');
-  if ((startedSeconds ?? nowSeconds) - (last.seenSeconds ?? 0) > LISTED_SECONDS) {
-    logger.info('Stripe lists events of the last 30 days: only reconciliation finds older changes');
-  }
 }
-
-const LEFT_OUT =
-  'missed event left out: STRIPE_SECRET_KEY lacks permission to read the subscription of its team';
 
 /** Customers whose events can't be stored now, for example because their team is locked. */
 type BlockedCustomers = Map<string | null, Error>;
@@ -151,15 +138,11 @@ async function store(
   const missed = events.filter(
     (event) => !knownIds.has(event.key) && !knownIds.has(idInTieGroup(event)),
   );
-  const unclear = await compareUnknown(missed, options, signal);
+  await compareUnknown(missed, options, signal);
   await Promise.all(
     missed.map(async (event) => {
       const customerId = event.kind === 'unreadable' ? null : event.subscription.customerId;
       if (blocked.has(customerId)) return;
-      if (customerId !== null && unclear.has(customerId)) {
-        logger.warn({ customerId, eventId: event.eventId }, LEFT_OUT);
-        return;
-      }
       try {
         await ingest([event]);
       } catch (err) {
@@ -183,38 +166,22 @@ function idInTieGroup({ key, eventId }: { key: string; eventId: string | null })
 }
 
 /**
- * Asks Stripe about customers whose team has a subscription of which no event is known, as when Instep starts
- * beside an app with subscribers: the listed events can be older, and must not overrule the row. Returns those
- * about whom Stripe can't be asked.
+ * Compares the customers whose team has a subscription of which no event is known, as when Instep starts beside an app with
+ * subscribers: the listed events can be older, and must not overrule the row.
  */
 async function compareUnknown(
   missed: readonly LogEvent[],
   { query, compareCustomer }: CatchUpOptions,
   signal: AbortSignal,
-): Promise<ReadonlySet<string>> {
-  const unclear = new Set<string>();
-  if (compareCustomer === undefined || missed.length === 0) return unclear;
+): Promise<void> {
+  if (compareCustomer === undefined || missed.length === 0) return;
   const customerIds = missed.flatMap((event) =>
     event.kind === 'unreadable' ? [] : event.subscription.customerId,
   );
   const states = await readStates(query, customerIds);
   for (const { customerId, plan } of await readTeamsOf(query, customerIds)) {
     const rowId = plan.providerSubscriptionId;
-    if (!rowId || states.of(customerId).subscriptions.has(rowId)) continue;
-    // A key without permission lacks it for every customer.
-    const isForbidden =
-      unclear.size > 0 || (await lacksPermission(compareCustomer(customerId, signal)));
-    if (isForbidden) unclear.add(customerId);
-  }
-  return unclear;
-}
-
-async function lacksPermission(call: Promise<unknown>): Promise<boolean> {
-  try {
-    await call;
-    return false;
-  } catch (error) {
-    if (error instanceof StripeApiFailed && error.isForbidden) return true;
-    throw error;
+    const isUnknown = rowId && !states.of(customerId).subscriptions.has(rowId);
+    if (isUnknown) await compareCustomer(customerId, signal);
   }
 }

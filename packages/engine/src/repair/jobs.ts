@@ -6,7 +6,7 @@ import { createCatchUpJob } from './catch-up.ts';
 import { createPruneJob, pruneCustomers, pruneLog } from './prune.ts';
 import { compareCustomer, type ReconcileServices } from './reconcile/compare-customer.ts';
 import type { ReconciliationIssue } from './reconcile/drift.ts';
-import { createReconcileJob, hasCompared } from './reconcile/reconcile.ts';
+import { createReconcileJob } from './reconcile/reconcile.ts';
 import { createSettleJobs } from './settle-jobs.ts';
 import { limitRate } from './stripe-calls.ts';
 import type { Job } from './worker.ts';
@@ -64,7 +64,6 @@ export function createJobs(
     const catchUp = {
       ...{ query, ingest, listEvents: api.listEvents, logger, now, nonce },
       compareCustomer: (id: string, signal: AbortSignal) => compareCustomer(id, comparing, signal),
-      isFirstComparisonOver: async () => reconcileIntervalMs === null || (await hasCompared(query)),
     };
     const run = createCatchUpJob(catchUp, catchUpIntervalMs);
     jobs.push({ name: 'catch-up', intervalMs: 5_000, run });

@@ -122,8 +122,12 @@ export async function pruneEvents(
     const { deciding, latest } = states.of(customerId).subscriptions.get(subscriptionId) ?? {};
     // Null: none is certain.
     const decidingSeconds = deciding?.isAmbiguous ? null : deciding?.reported.createdSeconds;
-    const { sinceSeconds, otherStatusSeconds } = latest ?? {};
-    return { position, decidingSeconds, sinceSeconds, otherStatusSeconds };
+    return {
+      position,
+      decidingSeconds: decidingSeconds ?? null,
+      sinceSeconds: latest?.sinceSeconds ?? null,
+      otherStatusSeconds: latest?.otherStatusSeconds ?? null,
+    };
   });
   // An event without `created` counts as created when it arrives, so only its row shows that it is a duplicate.
   const { count } = await onlyRow<{ count: number }>(query, {

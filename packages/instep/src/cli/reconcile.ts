@@ -72,11 +72,6 @@ export function describeIssue(issue: ReconciliationIssue): string {
   switch (issue.kind) {
     case 'drift':
       return describeDrift(issue);
-    case 'unrecorded': {
-      const { teamId, customerId, subscriptionIds } = issue;
-      const ids = subscriptionIds.join(', ');
-      return `team ${teamId} (${customerId}) has the right plan, but an event of ${ids} is missing`;
-    }
     case 'customer without a team': {
       const { customerId, statuses } = issue;
       return `customer ${customerId} has no team (${statuses.join(', ')})`;

@@ -9,7 +9,6 @@ import { columnArrays } from '../named-statement.ts';
 /** Why a team or a customer has an issue. The table `instep.findings` has these in its column `problem`. */
 export const ISSUE_CAUSES = [
   'missed event',
-  'never seen',
   'changed by hand',
   'another plan name',
   'no subscription',

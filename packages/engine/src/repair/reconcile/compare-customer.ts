@@ -1,6 +1,7 @@
 // Compares the teams of one customer with Stripe, and repairs and reports what differs: for a person, an app, catch-up, the
 // job that asks Stripe, and a comparison of all teams.
 
+import * as v from 'valibot';
 import type { LogEvent } from '../../log/log-event.ts';
 import type { Ingest, Settle } from '../../log/pipeline.ts';
 import type { Database, Query } from '../../postgres/database.ts';
@@ -26,7 +27,6 @@ import {
   compare,
   type DatedSubscription,
   type Drift,
-  hasRightPlan,
   isAlive,
   type ReconciliationIssue,
 } from './drift.ts';
@@ -57,19 +57,22 @@ export type ReconcileOptions = ReconcileServices & {
   readonly isNew?: boolean;
 };
 
-export const NOTHING_COUNTED = {
-  subscriptions: 0,
-  unreadable: 0,
-  teams: 0,
-  drifts: 0,
-  repaired: 0,
-  // Teams that have the right plan, but lack an event in the log.
-  unrecorded: 0,
-  customersWithoutTeam: 0,
-  unknownCustomers: 0,
-};
+const count = v.optional(v.pipe(v.number(), v.integer()), 0);
 
-export type Counts = Readonly<typeof NOTHING_COUNTED>;
+/** What a comparison has found, and how many it has repaired. */
+export const countsShape = v.object({
+  subscriptions: count,
+  unreadable: count,
+  teams: count,
+  drifts: count,
+  repaired: count,
+  customersWithoutTeam: count,
+  unknownCustomers: count,
+});
+
+export type Counts = v.InferOutput<typeof countsShape>;
+
+export const NOTHING_COUNTED = v.parse(countsShape, {});
 
 /** What is known of a customer: `teams`, as they were before Stripe was asked, and what it has answered. */
 export type Answered = {
@@ -159,25 +162,26 @@ async function compareWith(
   }
   const names = await namesOf(subscriptions, options);
   const found = await findDrifts(customerId, listed, names, options);
-  // Otherwise the app or an event has just written another row, of which the list can know nothing.
-  const drifts = found.drifts.filter(({ teamId, is }) =>
-    before.some(({ id, plan }) => id === teamId && isSamePlan(plan, is)),
+  // The app or an event has just written another row, of which the list can know nothing.
+  const isChanged = found.teams.some(
+    ({ id, plan }) => !before.some((team) => team.id === id && isSamePlan(team.plan, plan)),
   );
-  const snapshots = [...(drifts.length > 0 ? found.missed : []), ...found.statuses];
-  const tried = isDryRun ? null : await repair(customerId, drifts, snapshots, names, options);
-  const isChanged = !isDryRun && drifts.length > 0;
-  const now = isChanged ? await findDrifts(customerId, listed, names, options) : found;
+  if (isChanged) return { subscriptions: subscriptions.length, unreadable };
+  const tried = isDryRun ? null : await repair(customerId, found, names, options);
+  const isWritten = !isDryRun && found.drifts.length > 0;
+  const now = isWritten ? await findDrifts(customerId, listed, names, options) : found;
   const leftOf = ({ teamId }: Drift) => now.drifts.find((one) => one.teamId === teamId);
   // The others were deleted, or have another customer now.
-  const there = drifts.filter(({ teamId }) => now.teams.some(({ id }) => id === teamId));
-  for (const drift of there) onIssue(issueOf(drift, !isDryRun && leftOf(drift) === undefined));
-  const wrong = there.filter((drift) => !hasRightPlan(drift));
-  const left = wrong.flatMap((drift) => leftOf(drift) ?? []);
+  const drifts = found.drifts.filter(({ teamId }) => now.teams.some(({ id }) => id === teamId));
+  for (const drift of drifts) {
+    onIssue({ kind: 'drift', ...drift, isRepaired: isWritten && leftOf(drift) === undefined });
+  }
+  const left = drifts.flatMap((drift) => leftOf(drift) ?? []);
   const issues = left.map(({ is: plan, sinceSeconds: beganSeconds, ...drift }) => {
     // If only the name was not written, the application refuses it.
     const isNameRefused = tried === 'done' && drift.cause === 'another plan name';
-    const cause = isNameRefused ? 'refused' : tried;
-    return { ...drift, plan, beganSeconds, ...(cause === 'refused' && PLAN_REFUSED) };
+    const cause = isNameRefused || tried === 'refused' ? 'plan refused' : drift.cause;
+    return { ...drift, plan, beganSeconds, cause } as const;
   });
   // Only a repair shows whether the database still refuses a plan.
   const causes = ISSUE_CAUSES.filter((cause) => !isDryRun || cause !== 'plan refused');
@@ -186,19 +190,10 @@ async function compareWith(
   return {
     subscriptions: subscriptions.length,
     unreadable,
-    drifts: wrong.length,
-    repaired: isDryRun ? 0 : wrong.length - left.length,
-    unrecorded: there.length - wrong.length,
+    drifts: drifts.length,
+    repaired: isDryRun ? 0 : drifts.length - left.length,
     customersWithoutTeam: teamless.length,
   };
-}
-
-const PLAN_REFUSED = { cause: 'plan refused' } as const;
-
-function issueOf(drift: Drift, isRepaired: boolean): ReconciliationIssue {
-  const { teamId, customerId, subscriptionIds } = drift;
-  if (hasRightPlan(drift)) return { kind: 'unrecorded', teamId, customerId, subscriptionIds };
-  return { kind: 'drift', ...drift, isRepaired };
 }
 
 type Names = ReadonlyMap<string, string>;
@@ -232,18 +227,17 @@ async function findDrifts(
  */
 async function repair(
   customerId: string,
-  drifts: readonly Drift[],
-  snapshots: readonly DatedSubscription[],
+  { drifts, missed, statuses }: Comparison,
   names: Names,
   { ingest, settle, logger, ...options }: ReconcileOptions,
 ): Promise<'done' | 'locked' | 'refused'> {
-  const wrong = drifts.filter((drift) => !hasRightPlan(drift));
+  const snapshots = [...missed, ...statuses].flatMap((one) => snapshotOf(one, options));
   // Unless the row has changed since, or the application gave the plan away.
   const isReplaced = (plan: PlanInRow, state: CustomerState) =>
-    wrong.some(({ is }) => isSamePlan(is, plan)) && planWriterOf(plan, state) !== 'app';
+    drifts.some(({ is }) => isSamePlan(is, plan)) && planWriterOf(plan, state) !== 'app';
   try {
-    if (snapshots.length > 0) await ingest(snapshots.flatMap((one) => snapshotOf(one, options)));
-    if (wrong.length === 0) return 'done';
+    if (snapshots.length > 0) await ingest(snapshots);
+    if (drifts.length === 0) return 'done';
     const isSettled = await settle(customerId, { cause: 'repair', names, isReplaced });
     return isSettled ? 'done' : 'locked';
   } catch (err) {

@@ -17,13 +17,13 @@ import { eventOf, type ListedSubscription } from '../../stripe/subscription-snap
 /** Why a team does not have the plan that it should have. */
 export type DriftCause = Extract<
   IssueCause,
-  'missed event' | 'never seen' | 'changed by hand' | 'another plan name' | 'no subscription'
+  'missed event' | 'changed by hand' | 'another plan name' | 'no subscription'
 >;
 
 /** A subscription, and the second since which it has been as Stripe lists it. */
 export type DatedSubscription = { readonly listed: ListedSubscription; readonly seconds: number };
 
-/** A team that does not have the plan that it should have, or has it although an event was missed. */
+/** A team that does not have the plan that it should have. */
 export type Drift = {
   readonly teamId: ApplicationId;
   readonly customerId: string;
@@ -94,16 +94,15 @@ export function compare(
   const plan = teamPlan(missed.length === 0 ? state : ingested, planSelection, names);
   const deciding = missed.find(({ subscriptionId }) => subscriptionId === selectedId) ?? missed[0];
   const found = {
-    cause: missed.length === 0 ? null : causeOf(missed, known),
+    cause: missed.length === 0 ? null : ('missed event' as const),
     subscriptionIds: missed.map(({ subscriptionId }) => subscriptionId),
     sinceSeconds: deciding === undefined ? null : sinceOf(deciding, known),
   };
-  const drifts = teams.flatMap((team) =>
-    planWriterOf(team.plan, ingested) === 'app' ? [] : (driftFrom(plan, team, found) ?? []),
-  );
+  const followed = teams.filter((team) => planWriterOf(team.plan, ingested) !== 'app');
+  const drifts = followed.flatMap((team) => driftFrom(plan, team, found) ?? []);
   const isToIngest = ({ listed }: DatedSubscription) =>
     missed.includes(listed) || unchangedLive.includes(listed);
-  const isMissed = drifts.length > 0 && missed.length > 0;
+  const isMissed = followed.length > 0 && missed.length > 0;
   return { drifts, missed: isMissed ? dated.filter(isToIngest) : [], statuses };
 }
 
@@ -119,14 +118,13 @@ type Missed = Pick<Drift, 'subscriptionIds' | 'sinceSeconds'> & {
   readonly cause: DriftCause | null;
 };
 
-/** How a team differs from its plan; `null` if it does not, and no event was missed. */
+/** How a team differs from its plan; `null` if it does not. */
 function driftFrom(plan: Plan | null, team: LinkedTeam, { cause, ...found }: Missed): Drift | null {
   if (plan === null) return null;
   const named = { ...plan, planName: plan.planName ?? possibleName(team, plan) };
-  const isRight = isPlanOf(team.plan, named);
-  if (cause === null && isRight) return null;
+  if (isPlanOf(team.plan, named)) return null;
   const { id: teamId, customerId, plan: is } = team;
-  const shouldBe = isRight ? is : partOf(named, is);
+  const shouldBe = partOf(named, is);
   const why = cause ?? causeByHand(is, shouldBe);
   return { teamId, customerId, cause: why, ...found, is, shouldBe };
 }
@@ -242,12 +240,6 @@ function causeByHand(is: PlanInRow, shouldBe: PlanInRow): DriftCause {
     : 'changed by hand';
 }
 
-function causeOf(missed: readonly ListedSubscription[], known: Deciding): DriftCause {
-  return missed.some(({ subscriptionId }) => known.has(subscriptionId))
-    ? 'missed event'
-    : 'never seen';
-}
-
 function sinceOf(
   { subscriptionId, endedSeconds, beganSeconds }: ListedSubscription,
   known: Deciding,
@@ -259,8 +251,6 @@ export type DriftIssue = Drift & { readonly kind: 'drift'; readonly isRepaired: 
 
 export type ReconciliationIssue =
   | DriftIssue
-  /** A team has the right plan already, but an event of its customer was missed or never sent. */
-  | ({ readonly kind: 'unrecorded' } & Pick<Drift, 'teamId' | 'customerId' | 'subscriptionIds'>)
   /** A customer has a subscription that has not ended, and no team gets its plan. */
   | {
       readonly kind: 'customer without a team';
@@ -269,6 +259,3 @@ export type ReconciliationIssue =
     }
   /** Stripe does not have the customer of a team. */
   | ({ readonly kind: 'unknown customer' } & Pick<Drift, 'teamId' | 'customerId'>);
-
-/** Whether the team has the right plan, so that only the log lacks something. */
-export const hasRightPlan = ({ is, shouldBe }: Drift): boolean => isSamePlan(is, shouldBe);

@@ -14,13 +14,14 @@ import { Stopped } from '../../runtime/retry.ts';
 import { StripeApiFailed } from '../../stripe/api-failure.ts';
 import type { ListedSubscription } from '../../stripe/subscription-snapshot.ts';
 import { storeAnswered } from '../asked-customers.ts';
-import { type LeasedRun, readLeasedJob, withLease } from '../lease.ts';
+import { type LeasedRun, withLease } from '../lease.ts';
 import type { Job } from '../worker.ts';
 import {
   type Answered,
   type Counts,
   compareAnswer,
   compareCustomer,
+  countsShape,
   NOTHING_COUNTED,
   type ReconcileOptions,
   type ReconcileServices,
@@ -74,8 +75,7 @@ export async function reconcileCustomer(
 /** Reconciles all teams at an interval, and logs what was found and repaired. */
 export function createReconcileJob(services: ReconcileServices, intervalMs: number): Job['run'] {
   const { logger } = services;
-  const onIssue = ({ kind, ...issue }: ReconciliationIssue) =>
-    logger[kind === 'unrecorded' ? 'info' : 'warn'](issue, kind);
+  const onIssue = ({ kind, ...issue }: ReconciliationIssue) => logger.warn(issue, kind);
   return async (signal) => {
     const options = { ...services, intervalMs, isDryRun: false, onIssue };
     const counts = await reconcileIfDue(options, intervalMs, signal);
@@ -95,23 +95,7 @@ async function reconcileIfDue(
   );
 }
 
-/**
- * Whether a reconciliation of all teams has been completed. One that failed counts too, for example because the key
- * lacks permission, since it must not hold up anything that waits for it.
- */
-export async function hasCompared(query: Query): Promise<boolean> {
-  const job = await readLeasedJob(query, JOB);
-  if (job === null || job.startedAtMs === null) return false;
-  return !job.isHeld || job.endedAtMs !== null;
-}
-
 const integer = v.pipe(v.number(), v.integer());
-const count = v.optional(integer, 0);
-const countsShape = v.object({
-  ...{ subscriptions: count, unreadable: count, teams: count, drifts: count, repaired: count },
-  ...{ unrecorded: count, customersWithoutTeam: count, unknownCustomers: count },
-});
-
 const progressShape = v.object({
   phase: v.picklist(['listing', 'comparing', 'done']),
   /** The phase continues after this subscription or team; `null`: at the beginning. */
@@ -277,8 +261,8 @@ async function compareTeams(
     });
     counts = (await Promise.all(together)).reduce(added, counts);
   }
-  const { drifts, repaired, unrecorded, unknownCustomers } = counts;
-  return { drifts, repaired, unrecorded, unknownCustomers };
+  const { drifts, repaired, unknownCustomers } = counts;
+  return { drifts, repaired, unknownCustomers };
 }
 
 /** One with teams on several pages belongs to the page of the first. */
