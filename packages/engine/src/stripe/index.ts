@@ -19,7 +19,6 @@ export {
   isHandledType,
   isId,
   LOGGED_TYPES,
-  NOTIFICATION_TYPES,
   parseEvent,
   SNAPSHOT_TYPE,
 } from './parse-event.ts';
