@@ -50,8 +50,9 @@ function toUser({ createdAt, updatedAt, ...user }: UserRow): User {
 
 /** `null` for a time that a client can't read: one whose year needs more than four digits, or `infinity`. */
 function isoTime(time: UserRow['createdAt']): string | null {
-  const text = time instanceof Date ? time.toISOString() : '';
-  return text.length === EPOCH.length ? text : null;
+  // A year that no `Date` can have is `null` in JSON.
+  const text = time instanceof Date ? time.toJSON() : null;
+  return text?.length === EPOCH.length ? text : null;
 }
 
 const READ_ACTIVE_USERS = (tables: ApplicationTables) => {
