@@ -68,6 +68,7 @@ export async function openApp(schema: Schema | 'no tables', server?: TestServer)
 /** The result as `--json` prints it. */
 export function resultIn({ stdout, stderr }: Ended): {
   version: number;
+  columns: readonly string[];
   counts: Readonly<Record<string, number>>;
   plans: Readonly<Record<string, readonly string[]>>;
   rows: readonly Row[];

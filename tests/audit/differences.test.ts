@@ -52,6 +52,7 @@ test('prints what is wrong, how often, and exits with 3', async () => {
     '  1  customer that Stripe does not know  unknown_customer',
     '5 of 12 are right, 2 of them with a plan of your own.',
     '  1  customer who pays is in no row  not_in_table',
+    'Customers of another account or mode: audit them with their own key.',
     'Details: --list, --json, --csv. Nothing was written.',
     'instep init keeps it so.',
     '',

@@ -166,6 +166,24 @@ describe('exits with 1 and says why', () => {
   });
 });
 
+test('of a table with customers of several accounts, each key shows its own, and says why not the others', async () => {
+  const app = await openApp('saas-starter');
+  const other = await openApp('no tables');
+  await app.sql(`
+    insert into teams (name, stripe_customer_id, stripe_product_id, subscription_status)
+    values ('Acme', 'cus_1', 'prod_pro', 'active'), ('Other', 'cus_2', 'prod_pro', 'active')`);
+  app.subscribe('cus_1');
+  other.subscribe('cus_2');
+  const { STRIPE_API_BASE = '' } = other.environment;
+  for (const environment of [{}, { STRIPE_API_BASE }]) {
+    const { code, stdout } = await app.audit([], environment);
+    expect(code).toBe(3);
+    expect(stdout).toMatch(/^ +1 {2}customer that Stripe does not know +unknown_customer$/m);
+    expect(stdout).toContain('another account or mode: audit them with their own key');
+    expect(stdout).toContain('1 of 2 are right.');
+  }
+});
+
 test('a large table without an index on the customer gets the statement for one', async () => {
   const app = await openApp('no tables');
   await app.sql(`

@@ -4,6 +4,10 @@ import { openApp } from './audited-app.ts';
 
 const CUSTOMERS = 100_000;
 
+const padded = (id: number, length: number) => String(id).padStart(length, '0');
+
+const PRODUCT = `prod_${padded(1, 14)}`;
+
 /** Prints the most memory that the process had, in MB, when it ends. */
 const PRINT_PEAK = `data:text/javascript,process.on('exit', () => console.error('peak', process.resourceUsage().maxRSS / 1000))`;
 
@@ -16,11 +20,17 @@ test.for([
   { timeout: 300_000 },
   async ([_, status, options, code], { annotate }) => {
     const app = await openApp('saas-starter');
+    // Ids as long as those of Stripe.
     await app.sql(`
       insert into teams (name, stripe_customer_id, stripe_subscription_id, stripe_product_id, subscription_status)
-      select 'x', 'cus_' || id, 'sub_' || id, 'prod_pro', 'active' from generate_series(1, ${CUSTOMERS}) as id`);
+      select 'x', 'cus_' || lpad(id::text, 14, '0'), 'sub_' || lpad(id::text, 24, '0'), '${PRODUCT}', 'active'
+        from generate_series(1, ${CUSTOMERS}) as id`);
     for (let id = 1; id <= CUSTOMERS; id += 1)
-      app.subscribe(`cus_${id}`, { subscriptionId: `sub_${id}`, status });
+      app.subscribe(`cus_${padded(id, 14)}`, {
+        subscriptionId: `sub_${padded(id, 24)}`,
+        productId: PRODUCT,
+        status,
+      });
     const callsMs: number[] = [];
     app.fault = () => {
       callsMs.push(performance.now());

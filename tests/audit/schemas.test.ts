@@ -1,4 +1,7 @@
+import { readFileSync } from 'node:fs';
+import { PLAN_FIELDS } from 'instep-engine/rule';
 import { expect, test } from 'vitest';
+import { runInstep } from '../support/process/instep-process.ts';
 import type { Schema } from '../support/schemas/schemas.ts';
 import { openApp, resultIn } from './audited-app.ts';
 
@@ -48,6 +51,33 @@ const APPS: readonly (readonly [schema: Schema, table: string, rows: string])[] 
             ('cus_missing', null, null, 'free', '')`,
   ],
 ];
+
+/** The rows of a table in docs/your-tables.md by their first cell. */
+const DOCUMENTED = new Map(
+  readFileSync('docs/your-tables.md', 'utf8')
+    .split('\n')
+    .filter((line) => line.startsWith('| '))
+    .map((line) => line.split('|').map((cell) => cell.trim().replaceAll('`', '')))
+    .map(([, name = '', ...cells]) => [name, cells.slice(0, -1)]),
+);
+
+test.each(APPS)('the docs say which columns of %s are recognized', async (schema, table, rows) => {
+  const app = await openApp(schema);
+  await app.sql(rows);
+  app.subscribe('cus_right');
+  const { stdout } = await runInstep(['tables'], { ...app.environment, PROFILE: 'off' });
+  const columns = new Map(
+    [...stdout.matchAll(/^ {2}(\w+) +(\w+) /gm)].map(([, field = '', column]) => [field, column]),
+  );
+  const written = [...PLAN_FIELDS.map(({ name }) => name), 'updatedAt'];
+  const [customer, ...compared] = resultIn(await app.audit(['--json'])).columns;
+  expect(DOCUMENTED.get(schema)).toEqual([
+    table,
+    customer,
+    written.flatMap((field) => columns.get(field) ?? []).join(', '),
+    compared.join(', '),
+  ]);
+});
 
 test.each(APPS)('%s needs no option', async (schema, table, rows) => {
   const app = await openApp(schema);

@@ -13,6 +13,7 @@ export {
   snapshotOf,
 } from './reconcile/compare-customer.ts';
 export {
+  AT_STRIPE,
   type ComparedRow,
   type RowCode,
   TableComparison,

@@ -25,8 +25,6 @@ type AuditOptions = {
   readonly onProgress: (done: string, share: number) => void;
 };
 
-export type Audited = Awaited<ReturnType<typeof audit>>;
-
 /** If Stripe knows none of so many customers, it knows none at all. */
 const MAX_UNKNOWN = 100;
 
@@ -60,10 +58,9 @@ async function runAudit({ database, table, rules, stripeApi, signal, onProgress 
     if (!comparison.isAnyKnown && done === Math.min(unlisted.length, MAX_UNKNOWN))
       throw new ReconciliationFailed('RECONCILIATION_FAILED', noneKnown(table.name));
   }
-  const productNames = new Map<string, string | null>();
   for (const one of [...comparison.rules.plans.values()].flat())
-    productNames.set(one, await api.retrieveProductName(one, signal));
-  return { comparison, productNames };
+    comparison.productNames.set(one, await api.retrieveProductName(one, signal));
+  return comparison;
 }
 
 /** Compares all rows. Returns those to ask for: with a plan, of whose customer the list has nothing. */

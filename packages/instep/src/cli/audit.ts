@@ -3,10 +3,10 @@
 import { setFlagsFromString } from 'node:v8';
 import { type Command, Option } from 'commander';
 import type { Database, WantedTables } from 'instep-engine/postgres';
-import type { RowCode, TableRules } from 'instep-engine/repair';
+import { AT_STRIPE, type TableComparison, type TableRules } from 'instep-engine/repair';
 import { counted, countText } from 'instep-engine/runtime';
 import { csvLine } from 'instep-operate';
-import { type Audited, audit } from '../audit/audit.ts';
+import { audit } from '../audit/audit.ts';
 import { type AuditedTable, findAuditedTable, NAMES, type Named } from '../audit/audited-table.ts';
 import { readPart } from '../config/config.ts';
 import { createCommand, positiveInteger, productsByPlan } from './arguments.ts';
@@ -57,21 +57,22 @@ async function runOn(database: Database, tables: WantedTables, options: Options)
   const say = json || csv ? () => undefined : print;
   const stripeApi = readPart('stripeApi', process.env);
   const table = await database.transaction((query) => findAuditedTable(query, tables, options));
-  const { name, customers, rows, columns } = table;
+  const { name, customers, rows, columns, missingIndex } = table;
   const inRows = rows === customers ? '' : ` in ${countText(rows)} rows`;
   say(`Table ${name}: ${counted(customers, 'customer')}${inRows} (${columns.join(', ')})`);
-  if (table.warning !== null) printMessage(table.warning);
+  if (missingIndex !== null) printMessage(`${name} ${NO_INDEX}: ${missingIndex}`);
   const progress = startProgress('Stripe');
-  const audited = await audit({
+  const comparison = await audit({
     ...{ database, table, stripeApi, signal: stopSignal(), onProgress: progress.show },
     rules: { ...options, limit: json || csv || list ? limit : 0 },
   }).finally(progress.clear);
-  const { subscriptions, found } = audited.comparison;
-  say(progress.text(counted(subscriptions, 'subscription'), 1));
-  if (CODES.some((code) => found.has(code))) process.exitCode = DIFFERENCES_FOUND;
-  for (const line of linesOf(audited, table, options)) if (!(await writeLine(line))) break;
+  say(progress.text(counted(comparison.subscriptions, 'subscription'), 1));
+  if (CODES.some((code) => comparison.count(code) > 0)) process.exitCode = DIFFERENCES_FOUND;
+  for (const line of linesOf(comparison, table, options)) if (!(await writeLine(line))) break;
 }
 
+const NO_INDEX = 'has no index on the customer, so each event would read all of it';
+const OTHER_ACCOUNT = 'Customers of another account or mode: audit them with their own key.';
 const DIFFERENCES_FOUND = 3;
 
 /** What is said of one row, or of several, in the order in which it counts. */
@@ -84,30 +85,25 @@ const TEXTS = {
   charged_twice: '(is|are) charged twice',
   unknown_customer: '(customer|customers) that Stripe does not know',
   not_in_table: '(customer who pays is|customers who pay are) in no row',
-} satisfies Partial<Record<RowCode, string>>;
+};
 
 const CODES = Object.keys(TEXTS) as (keyof typeof TEXTS)[];
 
-const STRIPE_HEADINGS = ['status', 'product', 'price', 'subscription'].map(
-  (one) => `stripe_${one}`,
-);
-
 /** What is printed, line by line: all of it at once would take more memory than the audit. */
-function* linesOf({ comparison, productNames }: Audited, table: AuditedTable, options: Options) {
+function* linesOf(comparison: TableComparison, table: AuditedTable, options: Options) {
   const { name, columns, customers, rows, used } = table;
-  const { found, subscriptions, rules } = comparison;
-  const countOf = (code: RowCode) => found.get(code)?.count ?? 0;
-  const ownPlans = countOf('own_plan');
-  const wrong = CODES.reduce((sum, code) => sum + countOf(code), 0);
-  const right = rows - wrong + countOf('not_in_table');
+  const { found, subscriptions, rules, productNames } = comparison;
+  const ownPlans = comparison.count('own_plan');
+  const wrong = CODES.reduce((sum, code) => sum + comparison.count(code), 0);
+  const right = rows - wrong + comparison.count('not_in_table');
   const differences = CODES.flatMap((code) => found.get(code)?.rows ?? []).slice(0, options.limit);
-  const headings = ['code', 'id', ...used, ...STRIPE_HEADINGS];
+  const headings = ['code', 'id', ...used, ...Object.keys(AT_STRIPE)];
   const cellsOf = (one: string): string[] => {
     const values = JSON.parse(one);
     return headings.map((heading) => values[heading] ?? '');
   };
   if (options.json) {
-    const byCode = Object.fromEntries(CODES.map((code) => [code, countOf(code)]));
+    const byCode = Object.fromEntries(CODES.map((code) => [code, comparison.count(code)]));
     const counts = { customers, rows, subscriptions, right, ownPlans, ...byCode };
     const plans = Object.fromEntries(rules.plans);
     const about = { version: 1, table: name, columns, counts, plans, rows: [] };
@@ -130,7 +126,7 @@ function* linesOf({ comparison, productNames }: Audited, table: AuditedTable, op
   const summary = `${countText(right)} of ${countText(rows)} are right${own}.`;
   for (const code of CODES) {
     if (code === 'not_in_table') yield summary;
-    const count = countOf(code);
+    const count = comparison.count(code);
     const text = TEXTS[code].replace(/\((.+?)\|(.+?)\)/g, count === 1 ? '$1' : '$2');
     if (count > 0) yield `${countText(count).padStart(8)}  ${text.padEnd(62)}  ${code}`;
   }
@@ -139,6 +135,7 @@ function* linesOf({ comparison, productNames }: Audited, table: AuditedTable, op
     yield tableHead(layout);
     for (const one of differences) yield tableLine(layout, cellsOf(one).map(printable));
   }
+  if (comparison.count('unknown_customer') > 0) yield OTHER_ACCOUNT;
   yield 'Details: --list, --json, --csv. Nothing was written.';
   if (wrong > 0) yield 'instep init keeps it so.';
 }

@@ -43,10 +43,20 @@ export type TableRules = {
 /** What is compared of a listed subscription. */
 type Listed = Pick<ListedSubscription, 'subscriptionId' | 'status' | 'productId' | 'priceId'>;
 
+/** What a difference says of the subscription that decides at Stripe. */
+export const AT_STRIPE = {
+  stripe_status: 'status',
+  stripe_product: 'productId',
+  stripe_price: 'priceId',
+  stripe_subscription: 'subscriptionId',
+} as const;
+
 /** Stripe's list, and what it says about the rows of a table. */
 export class TableComparison {
   /** Also what names of plans were found to mean. */
   rules: TableRules;
+  /** The names of the products that plans mean. */
+  readonly productNames = new Map<string, string | null>();
   subscriptions = 0;
   /** Whether Stripe knows the customer of a row. */
   isAnyKnown = false;
@@ -152,6 +162,11 @@ export class TableComparison {
     return isSame && Boolean(product || price);
   }
 
+  /** How many rows have the code. */
+  count(code: RowCode): number {
+    return this.found.get(code)?.count ?? 0;
+  }
+
   /** Counts a row, or a customer without one. */
   report(code: RowCode, row: Partial<ComparedRow> & Pick<ComparedRow, 'customer'>): void {
     const found = this.found.get(code) ?? { count: 0, rows: [] };
@@ -160,13 +175,8 @@ export class TableComparison {
     if (code === 'own_plan' || found.count > this.rules.limit) return;
     const { hasPlan: _, isBesidePlan: __, ...values } = row;
     const [stripe = this.listedOf(row.customer)[0]] = this.paidBy(row.customer);
-    const atStripe = {
-      stripe_status: stripe?.status,
-      stripe_product: stripe?.productId,
-      stripe_price: stripe?.priceId,
-      stripe_subscription: stripe?.subscriptionId,
-    };
-    found.rows.push(JSON.stringify({ code, ...values, ...atStripe }));
+    const atStripe = Object.entries(AT_STRIPE).map(([name, field]) => [name, stripe?.[field]]);
+    found.rows.push(JSON.stringify({ code, ...values, ...Object.fromEntries(atStripe) }));
   }
 }
 
