@@ -7,7 +7,7 @@ import { pause } from '../runtime/retry.ts';
 import { outsideSpans } from '../runtime/tracing.ts';
 import type { DatabasePool, PoolUse, ServerConnection } from './database-pool.ts';
 import { DatabaseUnavailable, DatabaseUnusable, databaseError } from './errors.ts';
-import { type Settings, setStatements } from './session-settings.ts';
+import { type Settings, setSettings } from './session-settings.ts';
 
 type ConnectionPoolOptions = {
   /** The server, or the app's own pool, whose size and settings are the app's. */
@@ -121,7 +121,7 @@ export class ConnectionPool {
       // A pooler, whose clients share sessions, has given the client a key of its own.
       const isPooled = server?.processId !== backendKeyOf(client)?.processId;
       if (isPooled || this.#isOfApp) return;
-      await ask(client, setStatements('set', settings));
+      await ask(client, setSettings(settings, 'session'));
       this.#checked.set(client, { failuresBefore, ownsSession: true });
     } catch (error) {
       client.release(true);

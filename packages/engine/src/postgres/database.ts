@@ -19,7 +19,7 @@ import {
   LOG_SETTINGS,
   SESSION_SETTINGS,
   serverTimeouts,
-  setStatements,
+  setSettings,
 } from './session-settings.ts';
 import type { Statement, StatementRunner } from './statement.ts';
 import type { WantedTables } from './tables/application-tables.ts';
@@ -77,7 +77,7 @@ const ANSWER_MARGIN_MS = 500;
 /** A batch and the events that are stored alone, at most. */
 const LOG_CONNECTIONS = 4;
 
-const LOG_LOCALLY = setStatements('set local', LOG_SETTINGS);
+const LOG_LOCALLY = setSettings(LOG_SETTINGS, 'local');
 
 /** Opens a pool of connections. Nothing is connected before the first statement. */
 export function openDatabase(options: DatabaseOptions): Database {
@@ -106,7 +106,7 @@ class PooledDatabase implements Database {
       ...SESSION_SETTINGS,
       ...(searchPath && { search_path: searchPath }),
     };
-    this.#setLocally = setStatements('set local', settings);
+    this.#setLocally = setSettings(settings, 'local');
     const failures: ServerFailures = { count: 0 };
     const pool = { ...options, needsWrites: !options.isReadOnly, settings, failures };
     const logConnections = Math.min(LOG_CONNECTIONS, Math.max(1, Math.floor(maxConnections / 2)));

@@ -84,7 +84,6 @@ export {
   findHiddenRows,
   type HiddenRows,
   neededPrivileges,
-  type TableUse,
 } from './tables/privileges.ts';
 export type { Column } from './tables/read-tables.ts';
 export {

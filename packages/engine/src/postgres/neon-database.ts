@@ -1,7 +1,7 @@
 // Neon's driver over HTTP as the engine's database.
 
 import { databaseError } from './errors.ts';
-import { SET_FOR_TRANSACTION } from './session-settings.ts';
+import { LOG_SETTINGS, SESSION_SETTINGS, setSettings } from './session-settings.ts';
 import type { Statement, StatementRunner } from './statement.ts';
 
 /** What is used of `neon(…)` of `@neondatabase/serverless`. */
@@ -26,7 +26,9 @@ const ANSWER_MARGIN_MS = 500;
 export function neonDatabase<Query>(sql: NeonSql<Query>): StatementRunner {
   return {
     async run<Row extends object>({ text, values }: Statement, timeoutMs: number) {
-      const settings = sql.query(SET_FOR_TRANSACTION, [`${Math.ceil(timeoutMs)}`]);
+      const limitMs = Math.ceil(timeoutMs);
+      const needed = { ...SESSION_SETTINGS, ...LOG_SETTINGS, statement_timeout: limitMs };
+      const settings = sql.query(setSettings(needed, 'local'), []);
       try {
         const [, rows = []] = await sql.transaction([settings, sql.query(text, [...values])], {
           ...{
@@ -35,7 +37,7 @@ export function neonDatabase<Query>(sql: NeonSql<Query>): StatementRunner {
             arrayMode: false,
             fullResults: false,
           },
-          fetchOptions: { signal: AbortSignal.timeout(Math.ceil(timeoutMs) + ANSWER_MARGIN_MS) },
+          fetchOptions: { signal: AbortSignal.timeout(limitMs + ANSWER_MARGIN_MS) },
         });
         // The statement's text determines the columns.
         return rows as Row[];

@@ -38,35 +38,22 @@ export const LOG_SETTINGS: Settings = {
 };
 
 /**
- * One statement for each setting: `set local timezone = 'UTC'`. Turns `synchronous_commit` on only if it is
- * off: a commit must be on disk before the 200 is sent.
+ * The statement that makes these settings for the session or, `local`, for the transaction. It turns `synchronous_commit` on
+ * only if it is off: a commit must be on disk before the 200 is sent.
  */
-export function setStatements(command: 'set' | 'set local', settings: Settings): string {
-  const waitForDisk = `
-    select set_config('synchronous_commit', 'on', ${command === 'set local'})
-     where current_setting('synchronous_commit') = 'off'`;
-  return Object.entries(settings)
-    .map(([name, value]) => {
-      const text =
-        typeof value === 'object' ? value.map(pg.escapeIdentifier).join(', ') : `'${value}'`;
-      return `${command} ${name} = ${text}`;
-    })
-    .concat(waitForDisk)
-    .join(';\n');
+export function setSettings(settings: Settings, scope: 'session' | 'local'): string {
+  const isLocal = scope === 'local';
+  const values = Object.entries(settings).map(([name, value]) => {
+    const text =
+      typeof value === 'object' ? value.map(pg.escapeIdentifier).join(', ') : String(value);
+    return `set_config('${name}', ${pg.escapeLiteral(text)}, ${isLocal})`;
+  });
+  return `
+    select ${values.join(',\n           ')},
+           set_config('synchronous_commit',
+                      coalesce(nullif(current_setting('synchronous_commit'), 'off'), 'on'),
+                      ${isLocal})`;
 }
-
-const SETTINGS_IN_SQL = Object.entries({ ...SESSION_SETTINGS, ...LOG_SETTINGS })
-  .map(([name, value]) => `set_config('${name}', '${value}', true)`)
-  .join(',\n       ');
-
-/** All of these for the rest of a transaction, where only one statement can be sent at a time; `$1` is the timeout. */
-export const SET_FOR_TRANSACTION = `
-select set_config('statement_timeout', $1, true),
-       set_config('synchronous_commit', case current_setting('synchronous_commit')
-                                          when 'off' then 'on'
-                                          else current_setting('synchronous_commit')
-                                        end, true),
-       ${SETTINGS_IN_SQL}`;
 
 const { builtins } = pg.types;
 

@@ -56,8 +56,7 @@ export async function tables({ role }: { role?: string }): Promise<void> {
     printMessage('the schema instep is missing: run `instep migrate`, and this again');
   }
   const found = [recognition.users, recognition.teams].filter((table) => table !== null);
-  const use = { linksTeams: readPart('linkByMetadata', process.env) !== null };
-  const needed = found.flatMap((table) => neededPrivileges(table, use, 'all'));
+  const needed = found.flatMap((table) => neededPrivileges(table, 'all'));
   const grants = [...new Set([...needed, ...own])].map(
     (privilege) => `grant ${privilege} to ${roleName};`,
   );

@@ -76,7 +76,6 @@ function readSettings(environment: Environment) {
   attempt(() => readConfig(environment));
   return {
     database: attempt(() => readPart('database', environment)),
-    linkByMetadata: attempt(() => readPart('linkByMetadata', environment)),
     api: attempt(() => readPart('stripeApi', environment)),
     authSecrets: attempt(() => readPart('authSecrets', environment)),
     problems: [...problems.values()],
@@ -150,9 +149,8 @@ async function* checkContents(
   options: DatabaseOptions,
 ): AsyncGenerator<Check> {
   const { query } = database;
-  const { linkByMetadata } = options.settings;
   const tables = await recognizeTables(query, wanted);
-  yield* await checkPrivileges(query, tables, { linksTeams: linkByMetadata !== null });
+  yield* await checkPrivileges(query, tables);
   yield* await checkRowSecurity(query, tables);
   const name = wanted.profile === 'off' ? 'teams' : 'users and teams';
   yield* await unlessDenied(name, checkTables(query, name, tables));

@@ -9,7 +9,6 @@ import {
   type Recognition,
   type RecognizedTable,
   SchemaMismatch,
-  type TableUse,
   writtenText,
 } from 'instep-engine/postgres';
 import { isAccessViewCurrent } from '../access/access-view.ts';
@@ -20,14 +19,13 @@ import { type Check, failure, ok, warning } from './check.ts';
 export async function checkPrivileges(
   query: Query,
   { users, teams }: Recognition,
-  use: TableUse,
 ): Promise<Check[]> {
   const role = await quoteRole(query, null);
   const own = await ownPrivileges(query);
   const tables = [users, teams].filter((table) => table !== null);
   const lacking = [
     ...own.flatMap(({ privilege, isHeld }) => (isHeld ? [] : privilege)),
-    ...tables.flatMap((table) => neededPrivileges(table, use, 'lacking')),
+    ...tables.flatMap((table) => neededPrivileges(table, 'lacking')),
   ];
   if (lacking.length === 0) return [ok('privileges', 'complete')];
   const grants = lacking.map((privilege) => `grant ${privilege} to ${role};`);

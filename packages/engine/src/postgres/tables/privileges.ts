@@ -4,19 +4,12 @@ import { PLAN_FIELDS } from '../../rule/plan-fields.ts';
 import { columnArrays, type Query } from '../named-statement.ts';
 import type { RecognizedColumn, RecognizedTable } from './recognized-tables.ts';
 
-/** What Instep does with the tables, beyond reading them and writing plans. */
-export type TableUse = {
-  /** Whether it links teams by itself. */
-  readonly linksTeams: boolean;
-};
-
 /**
  * The privileges that Instep needs on a table, in the syntax of `grant`: `select (id) on public.users`. If only the
  * lacking ones are asked for, those on columns that Instep can do without are left out.
  */
 export function neededPrivileges(
   { entity, table, columns }: RecognizedTable,
-  use: TableUse,
   which: 'all' | 'lacking',
 ): string[] {
   const on = (privilege: 'select' | 'update', some: readonly RecognizedColumn[]): string[] => {
@@ -29,16 +22,19 @@ export function neededPrivileges(
   return [
     ...(which === 'lacking' && table.isSchemaUsable ? [] : [`usage on schema ${table.schemaSql}`]),
     ...on('select', columns),
-    ...on('update', entity === 'teams' ? columns.filter((one) => isWritten(one, use)) : []),
+    ...on('update', entity === 'teams' ? columns.filter(isWritten) : []),
   ];
 }
 
-const WRITTEN: readonly string[] = [...PLAN_FIELDS.map(({ name }) => name), 'updatedAt'];
+/** Of a team. Links write its customer. */
+const WRITTEN: readonly string[] = [
+  'providerCustomerId',
+  ...PLAN_FIELDS.map(({ name }) => name),
+  'updatedAt',
+];
 
-function isWritten({ field, column }: RecognizedColumn, { linksTeams }: TableUse): boolean {
-  const isLink = linksTeams && field === 'providerCustomerId';
-  return (isLink || WRITTEN.includes(field)) && column?.isUpdatable === true;
-}
+const isWritten = ({ field, column }: RecognizedColumn) =>
+  WRITTEN.includes(field) && column?.isUpdatable === true;
 
 /** A table with row level security, without a policy that shows a role all of its rows. */
 export type HiddenRows = {
