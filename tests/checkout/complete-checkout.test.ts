@@ -300,6 +300,14 @@ test('two teams that complete a checkout at the same moment: one gets the plan',
   }
 });
 
+test('a team whose customer another team has too gets the plan', async () => {
+  await query('alter table teams drop constraint if exists teams_provider_customer_id_key');
+  const customerId = 'cus_shared';
+  await newTeam(customerId);
+  const teamId = await newTeam(customerId);
+  expect(await complete(await checkOut({ customerId }), teamId)).toMatchObject(PRO);
+});
+
 /** The plan of a team is that of the last event, with the checkout at any place in the delivery. */
 test('webhooks at the same moment, in any order, end with the newest state', async () => {
   const statuses = ['trialing', 'active', 'canceled', 'unpaid', 'past_due', 'paused'];

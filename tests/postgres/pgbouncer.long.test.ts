@@ -142,12 +142,7 @@ describe.skipIf(!existsSync(PGBOUNCER)).each(MODES)('PgBouncer that %s', (_, ign
       create schema app;
       create table app.users (like public.users including all);
       create table app.teams (like public.teams including all)`);
-    const forms = {
-      schema: 'app',
-      currentSchema: 'app,public',
-      search_path: 'app',
-      options: '-c search_path=app',
-    };
+    const forms = { schema: 'app', currentSchema: 'app,public', search_path: 'app' };
     for (const [name, value] of Object.entries(forms)) {
       const url = urlOf(folder);
       url.searchParams.set(name, value);

@@ -126,7 +126,8 @@ async function linkIfAvailable(
   await query({ name: 'lock_customer', text: LOCK_CUSTOMER_TO_LINK, values: [customerId] });
   const teams = await readTeamsOf(query, [customerId]);
   const idOf = (id: ApplicationId) => String(id).toLowerCase();
-  if (teams.some(({ id }) => idOf(id) !== idOf(teamId))) return 'customer has another team';
+  if (teams.some(({ id }) => idOf(id) === idOf(teamId))) return 'linked';
+  if (teams.length > 0) return 'customer has another team';
   const has = await linkTeam(query, teamId, customerId, { expectedCustomerId: null });
   return has === customerId ? 'linked' : 'team has another customer';
 }
