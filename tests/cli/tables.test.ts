@@ -99,6 +99,7 @@ test('exits with 1 and says what is missing', async () => {
     'grant usage on schema public to "Our role";',
     'grant select (id) on public.users to "Our role";',
     'grant select (id, stripe_customer_id, plan_name) on public.teams to "Our role";',
+    'grant update (stripe_customer_id) on public.teams to "Our role";',
   ]);
   expect(stderr).toContain('teams.plan_name is integer, not text');
 });
