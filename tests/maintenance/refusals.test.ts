@@ -1,4 +1,3 @@
-import { DatabaseUnavailable } from 'instep-engine/postgres';
 import { RefusalCounts, readRefusals } from 'instep-operate/src/issues/refusals.ts';
 import { beforeEach, expect, test } from 'vitest';
 import { createDatabase } from '../support/postgres/test-database.ts';
@@ -39,15 +38,6 @@ test('what several instances refuse is one sum since the first one, written once
   other.refuse('deliveries');
   await other.store(query);
   expect(await refusals()).toEqual({ deliveries: { refused: 3, sinceMs } });
-});
-
-test('while the database is away, counts stay in memory', async () => {
-  refuseSessions(2);
-  const away = () => Promise.reject(new DatabaseUnavailable('away'));
-  await expect(counts.store(away)).rejects.toThrow('away');
-  refuseSessions(1);
-  await counts.store(query);
-  expect(await refusals()).toMatchObject({ sessions: { refused: 3 } });
 });
 
 test('counting begins again after a day, and after a delivery was stored', async () => {

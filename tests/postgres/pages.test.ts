@@ -23,7 +23,7 @@ test('pages have all rows that match, in both directions, whenever time runs out
       vi.spyOn(performance, 'now').mockImplementation(() => ms);
       const list = searchOf<number, number>({
         keyOf: (key) => key,
-        async read(from, isBackwards, most) {
+        async read({ from, isBackwards, limit: most }) {
           ms += 30 / statements;
           const inOrder = isBackwards ? rows.toReversed() : rows;
           const rest = inOrder.filter(({ key }) =>

@@ -90,7 +90,7 @@ export type {
   RebuildCounts,
 } from './operate/audit.ts';
 export type * from './operate/context.ts';
-export { countEvents, type EventCountsRequest, type Slot } from './operate/event-counts.ts';
+export * from './operate/event-counts.ts';
 export * from './operate/explain.ts';
 export {
   type ActionChange,

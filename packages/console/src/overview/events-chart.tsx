@@ -1,11 +1,7 @@
-import { countText, LOGGED_OUTCOMES, type LoggedOutcome, type Slot } from 'instep-operate';
+import { countText, LOGGED_OUTCOMES, type LoggedOutcome, SLOT_MS, type Slot } from 'instep-operate';
 import { outcomeText } from '../components/badges.tsx';
 import { Zone } from '../components/text.tsx';
 import { urlWith } from '../query-parameters.ts';
-
-/** The last day, in slots of 15 minutes. */
-export const SLOTS = { slotSeconds: 900, slots: 96 };
-const SLOT_MS = SLOTS.slotSeconds * 1_000;
 
 /** The time between two labels below the chart, which are at multiples of it. */
 const TICK_MS = 6 * 3_600_000;
@@ -26,8 +22,8 @@ const totalOf = (slots: readonly Slot[], outcomes?: readonly LoggedOutcome[]) =>
   countsOf(slots, outcomes).reduce((sum, count) => sum + count, 0);
 
 /** The times of the labels below the chart, and where they are, in slots from its left edge. */
-function ticksOf(firstMs: number) {
-  const endMs = firstMs + SLOTS.slots * SLOT_MS;
+function ticksOf(firstMs: number, slots: number) {
+  const endMs = firstMs + slots * SLOT_MS;
   const ticks = [];
   for (let atMs = Math.ceil(firstMs / TICK_MS) * TICK_MS; atMs < endMs; atMs += TICK_MS) {
     ticks.push({ at: new Date(atMs).toISOString(), x: (atMs - firstMs) / SLOT_MS });
@@ -41,7 +37,7 @@ export function EventsChart({ slots }: { readonly slots: readonly Slot[] }) {
   const counts = countsOf(slots);
   const top = roundUp(Math.max(...counts));
   const total = totalOf(slots);
-  const ticks = ticksOf(firstMs);
+  const ticks = ticksOf(firstMs, slots.length);
   // Labels are not part of the drawing, which is stretched to the width of the page.
   const stretched = {
     viewBox: `0 0 ${slots.length} ${CHART_HEIGHT}`,

@@ -15,14 +15,14 @@ import { NoEvents } from '../events/event-table.tsx';
 import { Page } from '../page.tsx';
 import { urlWith } from '../query-parameters.ts';
 import { ChecksLink } from './checks-page.tsx';
-import { EventsChart, SLOTS } from './events-chart.tsx';
+import { EventsChart } from './events-chart.tsx';
 import { IssueList } from './issue-list.tsx';
 
 /** `GET /`: what needs attention, and the events that arrive. */
 export function overviewPage(options: OperateContext): Hono {
   return new Hono().get('/', async (context) => {
     const isLive = context.req.query('live') !== 'off';
-    const [slots, health] = await Promise.all([countEvents(options, SLOTS), checkHealth(options)]);
+    const [slots, health] = await Promise.all([countEvents(options), checkHealth(options)]);
     return context.render(
       <Page title="Overview" area="Overview">
         <p>

@@ -10,7 +10,7 @@ import {
   readStates,
 } from 'instep-engine/postgres';
 import { TEAM_KEY } from 'instep-engine/stripe';
-import { type Search, searchOf } from '../runtime/pages.ts';
+import { type Part, type Search, searchOf } from '../runtime/pages.ts';
 import { type NamedTeam, readNamedTeamsOf, readSuggestedTeams } from '../teams/named-teams.ts';
 import { parseSubject, type Subject } from '../teams/subject.ts';
 import type { Remedy, Severity } from './issue.ts';
@@ -115,7 +115,7 @@ const listOf =
 async function readRows(
   query: Query,
   { code, customerId }: IssueFilter,
-  { from, isBackwards, limit }: Part,
+  { from, isBackwards, limit }: Part<string>,
 ): Promise<Row[]> {
   const [beyond, direction] = isBackwards ? (['<', 'desc'] as const) : (['>', 'asc'] as const);
   const condition = `dismissed_by is null
@@ -130,12 +130,6 @@ async function readRows(
     values: [Number(rank), key, subject, limit, customerId ?? null],
   });
 }
-
-type Part = {
-  readonly from: string | null;
-  readonly isBackwards: boolean;
-  readonly limit: number;
-};
 
 /** Reads what the rows do not have themselves, each kind at once. */
 async function withEvidence(
@@ -198,10 +192,10 @@ export function findIssues(
 ): Search<OpenIssue, string> {
   return searchOf({
     keyOf: ({ key }) => key,
-    async read(from, isBackwards, limit) {
-      const rows = await readRows(context.database.query, filter, { from, isBackwards, limit });
+    async read(part) {
+      const rows = await readRows(context.database.query, filter, part);
       // An event of a row can be deleted meanwhile, and then the page needs another one.
-      const examinedTo = rows.length < limit ? null : (rows.at(-1)?.key ?? null);
+      const examinedTo = rows.length < part.limit ? null : (rows.at(-1)?.key ?? null);
       return { found: await withEvidence(context, rows), examinedTo };
     },
   });

@@ -3,7 +3,6 @@
 
 import type { Feature } from 'instep-engine';
 import { columnArrays, type Query } from 'instep-engine/postgres';
-import { withDeadline } from 'instep-engine/runtime';
 import { OPERATE_SCHEMA } from './schema.ts';
 
 export type RefusalKind = 'deliveries' | 'sessions';
@@ -13,7 +12,7 @@ export type Refusals = { readonly refused: number; readonly sinceMs: number };
 
 /**
  * What this process has refused, as far as it is not stored yet. Anyone can send requests, so counting one takes no
- * statement: a job stores the counts once a minute, and keeps them while the database is away.
+ * statement: a job stores the counts once a minute. Those of a minute in which the database is away are lost.
  */
 export class RefusalCounts {
   #now: () => number;
@@ -25,7 +24,8 @@ export class RefusalCounts {
   }
 
   refuse(kind: RefusalKind): void {
-    this.#add(kind, { refused: 1, sinceMs: this.#now() });
+    const { refused = 0, sinceMs = this.#now() } = this.#refused.get(kind) ?? {};
+    this.#refused.set(kind, { refused: refused + 1, sinceMs });
   }
 
   /** Why a session was refused; `''` if it was not. One that has expired had the right signature. */
@@ -39,34 +39,18 @@ export class RefusalCounts {
     if (problem === 'wrong') this.refuse('deliveries');
   }
 
-  /** Stores the counts. They stay in memory if that fails. */
   async store(query: Query): Promise<void> {
-    const counts = [...this.#refused];
     const accepted = this.#acceptedSessions;
-    this.#refused = new Map();
-    this.#acceptedSessions = 0;
     // Anyone can forge a cookie, but while the secret differs from the app's, all are refused.
-    const rows = counts
+    const rows = [...this.#refused]
       .filter(([kind, { refused }]) => kind === 'deliveries' || refused > accepted)
       .map(([kind, { refused, sinceMs }]) => ({ kind, refused, since: new Date(sinceMs) }));
+    this.#refused.clear();
+    this.#acceptedSessions = 0;
     const areSessionsAccepted = accepted > 0 && !rows.some(({ kind }) => kind === 'sessions');
     if (rows.length === 0 && !areSessionsAccepted) return;
     const values = [...columnArrays(rows, 'kind', 'refused', 'since'), areSessionsAccepted];
-    try {
-      await query({ name: 'store_refusals', text: STORE_REFUSALS, values });
-    } catch (error) {
-      for (const [kind, refusals] of counts) this.#add(kind, refusals);
-      this.#acceptedSessions += accepted;
-      throw error;
-    }
-  }
-
-  #add(kind: RefusalKind, { refused, sinceMs }: Refusals): void {
-    const known = this.#refused.get(kind);
-    this.#refused.set(kind, {
-      refused: refused + (known?.refused ?? 0),
-      sinceMs: Math.min(sinceMs, known?.sinceMs ?? sinceMs),
-    });
+    await query({ name: 'store_refusals', text: STORE_REFUSALS, values });
   }
 }
 
@@ -101,28 +85,13 @@ const STORE_REFUSALS = `
 
 const INTERVAL_MS = 60_000;
 
-/** A database that does not answer must not delay the end of the process. */
-const LAST_DEADLINE_MS = 1_000;
-
-/** Stores the counts every minute, in each process, because what it refuses is counted nowhere else, and at the end. */
-export function refusalsFeature(counts: RefusalCounts): Feature {
-  let storeLast = async () => undefined as unknown;
-  return {
-    ...OPERATE_SCHEMA,
-    async start({ database: { query }, logger }) {
-      storeLast = () =>
-        withDeadline(counts.store(query), LAST_DEADLINE_MS).catch((err) =>
-          logger.warn({ err }, 'the refusals of the last minute were not counted'),
-        );
-    },
-    jobs: ({ database: { query } }) => [
-      { name: 'refusals', intervalMs: INTERVAL_MS, run: () => counts.store(query) },
-    ],
-    async close() {
-      await storeLast();
-    },
-  };
-}
+/** Stores the counts every minute, in each process, because what it refuses is counted nowhere else. */
+export const refusalsFeature = (counts: RefusalCounts): Feature => ({
+  ...OPERATE_SCHEMA,
+  jobs: ({ database: { query } }) => [
+    { name: 'refusals', intervalMs: INTERVAL_MS, run: () => counts.store(query) },
+  ],
+});
 
 /** What was refused in the last day, unless cookies have been accepted since. */
 export async function readRefusals(query: Query): Promise<ReadonlyMap<RefusalKind, Refusals>> {

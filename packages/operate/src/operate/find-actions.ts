@@ -147,7 +147,7 @@ export function findActions(
 ): Search<RecordedAction, number> {
   return searchOf({
     keyOf: ({ id }) => id,
-    async read(from, isBackwards, limit) {
+    async read({ from, isBackwards, limit }) {
       if (callId !== undefined && !UUID.test(callId)) return { found: [], examinedTo: null };
       const stored = await query<Stored>({
         name: 'read_actions',

@@ -12,7 +12,7 @@ import {
 import type { Examined, Query } from 'instep-engine/postgres';
 import { pseudonymsWith, redactBody } from 'instep-engine/repair';
 import type { EventSubscription } from 'instep-engine/rule';
-import { type PageStart, type Search, searchOf } from '../runtime/pages.ts';
+import { type PageStart, type Part, type Search, searchOf } from '../runtime/pages.ts';
 import type { ReadContext } from './context.ts';
 
 /** An event must match every given member. */
@@ -46,18 +46,10 @@ export function findEvents(
 ): Search<EventRow, number> {
   return searchOf({
     keyOf: ({ position }) => position,
-    read: (from, isBackwards, limit) => {
-      const isNewestFirst = (order === 'newest first') !== isBackwards;
-      return search(query, filter, { from, isNewestFirst, limit });
-    },
+    read: ({ isBackwards, ...part }) =>
+      search(query, filter, { ...part, isBackwards: (order === 'newest first') !== isBackwards }),
   });
 }
-
-type Part = {
-  readonly from: number | null;
-  readonly isNewestFirst: boolean;
-  readonly limit: number;
-};
 
 /** The number of events that one statement examines, within a few milliseconds. */
 const EXAMINED = 5_000;
@@ -66,9 +58,9 @@ const EXAMINED = 5_000;
 async function search(
   query: Query,
   { eventId, customerId, subscriptionId, outcome, sinceMs, untilMs }: EventFilter,
-  { from, isNewestFirst, limit }: Part,
+  { from, isBackwards, limit }: Part<number>,
 ): Promise<Examined<EventRow, number>> {
-  const [beyond, direction] = isNewestFirst ? ['<', 'desc'] : ['>', 'asc'];
+  const [beyond, direction] = isBackwards ? ['<', 'desc'] : ['>', 'asc'];
   const wanted = [eventId, subscriptionId, outcome, toDate(sinceMs), toDate(untilMs), customerId];
   const isFiltered = wanted.some((one) => one !== undefined);
   const examined = isFiltered ? EXAMINED : limit;
@@ -108,7 +100,7 @@ async function search(
         from (select) as once
         left join found on true
        order by found.position ${direction}`,
-    values: [from ?? (isNewestFirst ? END : 0), limit, ...wanted.map((value) => value ?? null)],
+    values: [from ?? (isBackwards ? END : 0), limit, ...wanted.map((value) => value ?? null)],
   });
   return {
     found: rows.flatMap(({ examinedTo: _, ...event }) => (event.position === null ? [] : event)),

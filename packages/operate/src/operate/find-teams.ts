@@ -11,7 +11,7 @@ import {
   readCustomerIdsOf,
 } from 'instep-engine/postgres';
 import { TEAM_STATUS } from '../issues/team-counts.ts';
-import { type Search, searchOf } from '../runtime/pages.ts';
+import { type Part, type Search, searchOf } from '../runtime/pages.ts';
 import { teamsOfEmails } from '../teams/members.ts';
 import {
   JOIN_LOST_PLAN,
@@ -59,10 +59,9 @@ export function findTeams(
   let exact: Promise<readonly string[]> | undefined;
   return searchOf({
     keyOf: ({ id }) => id,
-    async read(from, isBackwards, limit) {
+    async read(part) {
       exact ??= text === undefined ? Promise.resolve([]) : readExactIds(query, text);
-      const wanted = { ...filter, text, exactIds: await exact };
-      return await listTeams(query, wanted, { from, isBackwards, limit });
+      return await listTeams(query, { ...filter, text, exactIds: await exact }, part);
     },
   });
 }
@@ -104,22 +103,15 @@ async function readExactIds(query: Query, text: string): Promise<readonly string
   return (await query<{ id: string }>(statement)).map(({ id }) => id);
 }
 
-type Wanted = Pick<TeamFilter, 'text' | 'status' | 'plan'> & {
+type Wanted = TeamFilter & {
   /** If there are some, only these. */
   readonly exactIds: readonly string[];
-};
-
-type Part = {
-  /** Only teams after this one or, backwards, before it; `null`: from the first one on. */
-  readonly from: ApplicationId | null;
-  readonly isBackwards: boolean;
-  readonly limit: number;
 };
 
 async function listTeams(
   query: Query,
   { text, status, plan, exactIds }: Wanted,
-  { from, isBackwards, limit }: Part,
+  { from, isBackwards, limit }: Part<ApplicationId>,
 ): Promise<Examined<NamedTeam>> {
   const isExact = exactIds.length > 0;
   type Row = { examinedTo: ApplicationId | null } & (NamedTeamRow | { id: null });

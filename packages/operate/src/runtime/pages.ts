@@ -31,14 +31,17 @@ export type PageEnds<Key> = {
   readonly searchedTo: Key | null;
 };
 
+/** What a statement examines: so many rows after one, or backwards before it, in that order. */
+export type Part<Key> = {
+  /** `null`: from the end of the list. */
+  readonly from: Key | null;
+  readonly isBackwards: boolean;
+  readonly limit: number;
+};
+
 type List<Row, Key> = {
   readonly keyOf: (row: Row) => Key;
-  /** Examines some rows after one, or backwards before one, in that order; `null`: from the end of the list. */
-  readonly read: (
-    from: Key | null,
-    isBackwards: boolean,
-    limit: number,
-  ) => Promise<Examined<Row, Key>>;
+  readonly read: (part: Part<Key>) => Promise<Examined<Row, Key>>;
 };
 
 /** A search stops after this time, because a person is waiting. */
@@ -73,7 +76,8 @@ async function readPage<Row, Key extends ApplicationId>(
   let examinedTo = start?.key ?? null;
   do {
     // One more than the page has shows that there is another page.
-    const part = await read(examinedTo, isBackwards, limit + 1 - found.length);
+    const missing = limit + 1 - found.length;
+    const part = await read({ from: examinedTo, isBackwards, limit: missing });
     found.push(...part.found);
     examinedTo = part.examinedTo;
   } while (
