@@ -29,7 +29,6 @@ async function untilShown(values: Readonly<Record<string, number | undefined>>):
 test('shows zeros while everything is in sync, and then what is not', async () => {
   await untilShown({
     ...Object.fromEntries(OUT_OF_SYNC.map((name) => [name, 0])),
-    instep_last_event_age_seconds: undefined,
     instep_database_up: 1,
   });
   const { customerId } = await service.addTeam();
@@ -42,7 +41,6 @@ test('shows zeros while everything is in sync, and then what is not', async () =
   }
   await service.database.query('update instep.products set looked_up_at = now()');
   await untilShown(Object.fromEntries(OUT_OF_SYNC.map((name) => [name, 1])));
-  expect(await service.value('instep_last_event_age_seconds')).toBeLessThan(60);
 });
 
 test.each(['refuse', 'swallow'] as const)(

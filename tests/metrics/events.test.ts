@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { lockTeam, untilWaiting, whileHeld } from '../support/postgres/locks.ts';
 import { useMetrics } from '../support/service/metrics-service.ts';
 import { eventBody } from '../support/stripe/events.ts';
@@ -118,24 +118,10 @@ test('counts requests that are refused before their body is read', async () => {
   for (const response of accepted) expect((await response).status).toBe(200);
 });
 
-describe('signatures', () => {
+test('signatures of another secret, or too old, are counted', async () => {
   const failures = () => service.value('instep_signature_failures_total');
-
-  test('with another secret are counted, and do not change the clock skew', async () => {
-    const before = (await failures()) ?? 0;
-    const skew = await service.value('instep_clock_skew_seconds');
-    expect((await service.post('{}', 'whsec_wrong', Date.now() - 250_000)).status).toBe(400);
-    expect(await failures()).toBe(before + 1);
-    expect(await service.value('instep_clock_skew_seconds')).toBe(skew);
-  });
-
-  test('with our secret set the clock skew, even when they are too old', async () => {
-    await service.post('{"type":"invoice.paid"}', undefined, Date.now() + 100_000);
-    expect(await service.value('instep_clock_skew_seconds')).toBeLessThan(-50);
-    const before = (await failures()) ?? 0;
-    const tooOld = Date.now() - 1_000_000;
-    expect((await service.post('{}', undefined, tooOld)).status).toBe(400);
-    expect(await service.value('instep_clock_skew_seconds')).toBeGreaterThanOrEqual(1_000);
-    expect(await failures()).toBe(before + 1);
-  });
+  const before = (await failures()) ?? 0;
+  expect((await service.post('{}', 'whsec_wrong')).status).toBe(400);
+  expect((await service.post('{}', undefined, Date.now() - 1_000_000)).status).toBe(400);
+  expect(await failures()).toBe(before + 2);
 });

@@ -142,12 +142,9 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
   const stopAll = () => Promise.all([maintenance.stop(), ...features.map(({ stop }) => stop?.())]);
 
   const webhook = new WebhookEndpoint({
-    verifier: new SignatureVerifier(stripe.webhookSecrets, {
-      signatureMatched: (timestampSeconds) => instrumentation.signatureMatched(timestampSeconds),
-      signatureRejected(problem) {
-        instrumentation.signatureRejected(problem);
-        options.onSignatureRejected?.(problem);
-      },
+    verifier: new SignatureVerifier(stripe.webhookSecrets, (problem) => {
+      instrumentation.signatureRejected(problem);
+      options.onSignatureRejected?.(problem);
     }),
     maxBodyBytes: settings.maxBodyBytes,
     ...{ pipeline, keyMode, instrumentation, logger, now, nonce: randomUUID, requestDeadlineMs },

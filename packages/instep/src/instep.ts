@@ -219,7 +219,7 @@ export async function openService(options: InstepOptions): Promise<Service> {
     close: async () => undefined,
   };
   const startMetrics = metricsStart(instrumentation, {
-    ...{ queued: () => engine.queued(), poolUse: database.poolUse, readHealth, now },
+    ...{ queued: () => engine.queued(), poolUse: database.poolUse, readHealth },
   });
   return {
     ...{ handle, fetch: engine.fetch, ingest, runMaintenance, query, close, stopBeingReady },

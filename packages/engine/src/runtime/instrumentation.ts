@@ -2,8 +2,6 @@
 export type Instrumentation = {
   /** A request was answered. `route` is a served path, or `other`. */
   requestAnswered(route: string, status: number, durationMs: number): void;
-  /** A signature matched one of the signing secrets. Its timestamp is in seconds since 1970. */
-  signatureMatched(timestampSeconds: number): void;
   /** The signature is of another secret (`wrong`), missing, or old, or the body is not text. */
   signatureRejected(problem: string): void;
   eventProcessed(event: ProcessedEvent): void;
@@ -27,7 +25,6 @@ type ProcessedEvent = {
 
 export const NO_INSTRUMENTATION: Instrumentation = {
   requestAnswered: () => undefined,
-  signatureMatched: () => undefined,
   signatureRejected: () => undefined,
   eventProcessed: () => undefined,
   eventFailed: () => undefined,

@@ -2,7 +2,6 @@
 
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
 import { InstepError } from '../runtime/errors.ts';
-import { type Instrumentation, NO_INSTRUMENTATION } from '../runtime/instrumentation.ts';
 
 /** The greatest age of a signature: Stripe's own default. */
 const TOLERANCE_SECONDS = 300;
@@ -14,8 +13,6 @@ export class SignatureInvalid extends InstepError {
 /** `missing`: not of Stripe's form. `wrong`: of another secret or body. `old`: sent again after minutes. */
 type SignatureProblem = 'missing' | 'wrong' | 'old' | 'not-utf-8';
 
-type SignatureInstrumentation = Pick<Instrumentation, 'signatureMatched' | 'signatureRejected'>;
-
 /**
  * Verifies webhooks with any of the endpoint's signing secrets: there are two while one is being
  * replaced.
@@ -25,14 +22,14 @@ type SignatureInstrumentation = Pick<Instrumentation, 'signatureMatched' | 'sign
  */
 export class SignatureVerifier {
   #keys: KeyObject[];
-  #instrumentation: SignatureInstrumentation;
+  #onRejected: (problem: SignatureProblem) => void;
 
   constructor(
     secrets: readonly string[],
-    instrumentation: SignatureInstrumentation = NO_INSTRUMENTATION,
+    onRejected: (problem: SignatureProblem) => void = () => undefined,
   ) {
     this.#keys = secrets.map((secret) => createSecretKey(secret, 'utf8'));
-    this.#instrumentation = instrumentation;
+    this.#onRejected = onRejected;
   }
 
   /** Parses a signature header, before the body is read. @throws SignatureInvalid */
@@ -52,7 +49,6 @@ export class SignatureVerifier {
     if (!this.#keys.some((key) => isSigned(body, signature, key))) {
       this.#refuse('wrong', 'no signature of the body matches a signing secret');
     }
-    this.#instrumentation.signatureMatched(signature.timestampSeconds);
     const ageSeconds = Math.floor(receivedAtMs / 1_000) - signature.timestampSeconds;
     // Negated, so that an invalid time (NaN) counts as too old.
     if (!(ageSeconds <= TOLERANCE_SECONDS)) {
@@ -66,7 +62,7 @@ export class SignatureVerifier {
   }
 
   #refuse(problem: SignatureProblem, message: string, options?: ErrorOptions): never {
-    this.#instrumentation.signatureRejected(problem);
+    this.#onRejected(problem);
     throw new SignatureInvalid(message, options);
   }
 }

@@ -5,11 +5,9 @@ import type { PoolUse } from 'instep-engine/postgres';
 import { InstepError, withDeadline } from 'instep-engine/runtime';
 import { Gauge, type Registry } from 'prom-client';
 import { ISSUES, type Issue } from '../issues/issues.ts';
-import type { Figures } from '../issues/service-state.ts';
 
 /** What is known about the health of the whole service. */
 export type ObservedHealth = {
-  readonly figures: Pick<Figures, 'lastDeliveredMs'>;
   readonly issues: readonly Pick<Issue, 'code' | 'count'>[];
 };
 
@@ -17,12 +15,11 @@ export type GaugeSources = {
   readonly queued: () => Queued;
   readonly poolUse: () => PoolUse;
   readonly readHealth: () => Promise<ObservedHealth>;
-  readonly now: () => number;
 };
 
 /** Adds gauges that are read at each scrape. */
 export function addGauges(registers: Registry[], sources: GaugeSources): void {
-  const { queued, poolUse, now } = sources;
+  const { queued, poolUse } = sources;
   const readHealth = sharedHealth(sources.readHealth);
   new Gauge({
     name: 'instep_queued_events',
@@ -37,21 +34,14 @@ export function addGauges(registers: Registry[], sources: GaugeSources): void {
   });
   new Gauge({
     name: 'instep_database_connections',
-    help: 'Database connections in the pool, by state: busy or idle.',
+    help: 'Database connections in the pool, by state: busy or idle; waiting: what waits for one.',
     labelNames: ['state'],
     registers,
     collect() {
-      const { total, idle } = poolUse();
+      const { total, idle, waiting } = poolUse();
       this.set({ state: 'busy' }, total - idle);
       this.set({ state: 'idle' }, idle);
-    },
-  });
-  new Gauge({
-    name: 'instep_database_connection_waiters',
-    help: 'Statements and transactions waiting for a connection from the pool.',
-    registers,
-    collect() {
-      this.set(poolUse().waiting);
+      this.set({ state: 'waiting' }, waiting);
     },
   });
   new Gauge({
@@ -74,17 +64,6 @@ export function addGauges(registers: Registry[], sources: GaugeSources): void {
       // A zero for each code without issues.
       for (const code of Object.keys(ISSUES)) this.set({ code }, 0);
       for (const { code, count } of health.issues) this.set({ code }, count);
-    },
-  });
-  new Gauge({
-    name: 'instep_last_event_age_seconds',
-    help: 'Time since Stripe last delivered an event that is in the log.',
-    registers,
-    async collect() {
-      const lastMs = (await readHealth())?.figures.lastDeliveredMs ?? null;
-      // An unknown value is left out.
-      if (lastMs === null) this.remove();
-      else this.set(Math.max(0, now() - lastMs) / 1_000);
     },
   });
 }

@@ -4,7 +4,7 @@ import { USER_PATH, WEBHOOK_PATH } from 'instep-engine/http';
 import { LOGGED_OUTCOMES } from 'instep-engine/log';
 import { InstepError, type Instrumentation } from 'instep-engine/runtime';
 import { HANDLED_TYPES } from 'instep-engine/stripe';
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
 import { addGauges, type GaugeSources } from './gauges.ts';
 
 export type { GaugeSources, ObservedHealth } from './gauges.ts';
@@ -24,24 +24,21 @@ export function createMetrics(sources: GaugeSources): {
   // Not the global one, which can be the app's.
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  const instrumentation = createInstrumentation([registry], sources.now);
+  const instrumentation = createInstrumentation([registry]);
   addGauges([registry], sources);
   const { contentType } = registry;
   return { instrumentation, exposition: { contentType, expose: () => registry.metrics() } };
 }
 
-function createInstrumentation(registers: Registry[], now: () => number): Instrumentation {
+function createInstrumentation(registers: Registry[]): Instrumentation {
   const series = createSeries(registers);
   addZeros(series);
-  const { clockSkew, deliveryDelays, batchSizes, batchDurations } = series;
+  const { deliveryDelays, batchSizes, batchDurations } = series;
   const knownJobs = new Set<string>();
 
   return {
     requestAnswered(route, status, durationMs) {
       series.requests.observe({ route, status: String(status) }, durationMs / 1_000);
-    },
-    signatureMatched(timestampSeconds) {
-      clockSkew.set(now() / 1_000 - timestampSeconds);
     },
     signatureRejected: () => series.signatureFailures.inc(),
     eventProcessed({ type, outcome, source, delayMs }) {
@@ -81,8 +78,6 @@ function addZeros(series: ReturnType<typeof createSeries>): void {
     }
   }
   series.eventFailures.inc({ code: 'QUEUE_FULL' }, 0);
-  // Until a signature matches, nothing is known.
-  series.clockSkew.remove();
 }
 
 const MINUTE = 60;
@@ -127,11 +122,6 @@ function createSeries(registers: Registry[]) {
     signatureFailures: new Counter({
       name: 'instep_signature_failures_total',
       help: 'Webhooks without a valid signature, or with a signature that is too old.',
-      registers,
-    }),
-    clockSkew: new Gauge({
-      name: 'instep_clock_skew_seconds',
-      help: 'How far this clock was ahead of the time in the last valid signature, network delay included.',
       registers,
     }),
     batchSizes: new Histogram({
