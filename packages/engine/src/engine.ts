@@ -180,6 +180,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
   async function closeAll(): Promise<void> {
     try {
       await stopAll();
+      await Promise.all(features.map(({ close }) => close?.()));
     } finally {
       await database.close().finally(() => server.release());
     }

@@ -27,4 +27,6 @@ export type Feature = Pick<FeatureSchema, 'name'> &
     readonly jobsOnDemand?: () => readonly Job[];
     /** Stops what the feature does in the background. It can be called again. */
     readonly stop?: () => Promise<void>;
+    /** Stores what the feature has in memory, when the engine closes. */
+    readonly close?: () => Promise<void>;
   };

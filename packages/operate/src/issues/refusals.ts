@@ -3,6 +3,7 @@
 
 import type { Feature } from 'instep-engine';
 import { columnArrays, type Query } from 'instep-engine/postgres';
+import { withDeadline } from 'instep-engine/runtime';
 import { OPERATE_SCHEMA } from './schema.ts';
 
 export type RefusalKind = 'deliveries' | 'sessions';
@@ -85,13 +86,28 @@ const STORE_REFUSALS = `
 
 const INTERVAL_MS = 60_000;
 
-/** Stores the counts every minute, in each process, because what it refuses is counted nowhere else. */
-export const refusalsFeature = (counts: RefusalCounts): Feature => ({
-  ...OPERATE_SCHEMA,
-  jobs: ({ database: { query } }) => [
-    { name: 'refusals', intervalMs: INTERVAL_MS, run: () => counts.store(query) },
-  ],
-});
+/** A database that does not answer must not delay the end of the process. */
+const LAST_DEADLINE_MS = 1_000;
+
+/** Stores the counts every minute, in each process, because what it refuses is counted nowhere else, and at the end. */
+export function refusalsFeature(counts: RefusalCounts): Feature {
+  let storeLast = async () => undefined as unknown;
+  return {
+    ...OPERATE_SCHEMA,
+    async start({ database: { query }, logger }) {
+      storeLast = () =>
+        withDeadline(counts.store(query), LAST_DEADLINE_MS).catch((err) =>
+          logger.warn({ err }, 'the refusals of the last minute were not counted'),
+        );
+    },
+    jobs: ({ database: { query } }) => [
+      { name: 'refusals', intervalMs: INTERVAL_MS, run: () => counts.store(query) },
+    ],
+    async close() {
+      await storeLast();
+    },
+  };
+}
 
 /** What was refused in the last day, unless cookies have been accepted since. */
 export async function readRefusals(query: Query): Promise<ReadonlyMap<RefusalKind, Refusals>> {
