@@ -99,7 +99,7 @@ const CASES: Readonly<Record<string, Case>> = {
       1: [`${NEWEST} canceled takes the plan away.`],
       2: [
         `${NEWEST} active gives the team its plan.`,
-        "The order of the 2 events in its second is ambiguous. The later arrival counts until Stripe's API is asked.",
+        "The order of the events in its second is ambiguous. The later arrival counts until Stripe's API is asked.",
       ],
     },
   },

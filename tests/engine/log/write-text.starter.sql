@@ -2,7 +2,7 @@
 with locked as materialized (
   -- Row by row, so that no plan reads a whole table. An application that inserts rows which reference a team need not wait
   -- for `no key update`.
-  select team_id, customer_id, cause, event_id, event_created_at, operator, action_id, is_held,
+  select team_id, customer_id, cause, event_key, event_id, event_created_at, operator, action_id, is_held,
          subscription_status_before,
          plan_name_before,
          provider_product_id_before,
@@ -202,7 +202,7 @@ planned as (
             teams.stripe_subscription_id::text as provider_subscription_id_after
 ), changed as (
   insert into instep.plan_changes (
-           team_id, customer_id, cause, event_id, event_created_at, operator, action_id,
+           team_id, customer_id, cause, event_key, event_id, event_created_at, operator, action_id,
            subscription_status_before,
            plan_name_before,
            provider_product_id_before,
@@ -212,7 +212,7 @@ planned as (
            provider_product_id_after,
            provider_subscription_id_after
          )
-  select team_id, customer_id, cause, event_id, event_created_at, operator, action_id,
+  select team_id, customer_id, cause, event_key, event_id, event_created_at, operator, action_id,
          subscription_status_before,
          plan_name_before,
          provider_product_id_before,

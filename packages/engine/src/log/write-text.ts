@@ -18,7 +18,8 @@ const PLAN_COLUMNS = PLAN_FIELDS.map(columnOf);
 
 const COLUMNS = [...PLAN_COLUMNS, ...Object.keys(FACT_COLUMNS)];
 
-const CHANGE = 'team_id, customer_id, cause, event_id, event_created_at, operator, action_id';
+const CHANGE =
+  'team_id, customer_id, cause, event_key, event_id, event_created_at, operator, action_id';
 
 const lines = (texts: readonly string[], indent: number) => texts.join(`,\n${' '.repeat(indent)}`);
 

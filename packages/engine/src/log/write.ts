@@ -49,6 +49,7 @@ function teamRows({ customer, teams, changedBy, options }: CustomerDecision) {
   const { operator } = changedBy ?? options;
   const change = {
     cause: changedBy === null ? (options.cause ?? 'link') : causeOf(changedBy),
+    event_key: changedBy?.key,
     event_id: changedBy?.eventId,
     event_created_at: timeText(changedBy?.subscription.createdSeconds),
     operator: operator?.name,

@@ -144,6 +144,8 @@ create table instep.plan_changes (
   changed_at                      timestamptz not null default clock_timestamp(),
   -- Without a check, like the outcome of an event.
   cause                           text        not null,
+  -- The event of the log, which can be pruned.
+  event_key                       uuid,
   event_id                        text,
   -- Stripe's time.
   event_created_at                timestamptz,

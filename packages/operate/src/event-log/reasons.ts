@@ -79,8 +79,6 @@ type Decision = {
   readonly parsed: SubscriptionEvent;
   /** The customer's state after it. */
   readonly after: CustomerState;
-  /** How many events of its second were known. */
-  readonly eventCount: number;
 };
 
 /** Returns the reasons of any event of a customer, from the customer's log. Pure. */
@@ -98,10 +96,7 @@ export function explainLog(
     eventOf.set(reportedBy(parsed), event);
     const { state: after, outcome } = fold(state, parsed, known, planSelection);
     known.add(parsed);
-    decisions.set(event.key, {
-      ...{ outcome, parsed, after },
-      eventCount: known.inSecondOf(parsed).length,
-    });
+    decisions.set(event.key, { outcome, parsed, after });
     state = after;
   }
   return (event) => {
@@ -205,12 +200,12 @@ function named(event: EventRow | undefined): ReasonPart {
   return { position: event.position, name: event.eventId ?? unnamed };
 }
 
-function ambiguousOrder({ parsed, after, eventCount }: Decision): Reason | null {
+function ambiguousOrder({ parsed, after }: Decision): Reason | null {
   const { subscriptionId, createdSeconds } = parsed.subscription;
   const deciding = after.subscriptions.get(subscriptionId)?.deciding;
   if (!deciding?.isAmbiguous || deciding.reported.createdSeconds !== createdSeconds) return null;
   return reason(
     'ambiguous-order',
-    `The order of the ${eventCount} events in its second is ambiguous. The later arrival counts until Stripe's API is asked.`,
+    "The order of the events in its second is ambiguous. The later arrival counts until Stripe's API is asked.",
   );
 }

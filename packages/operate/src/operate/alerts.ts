@@ -2,7 +2,7 @@
 
 import type { Query } from 'instep-engine/postgres';
 import { type Job, withLease } from 'instep-engine/repair';
-import { abortAfter, counted, DeadlineExceeded, InstepError, Stopped } from 'instep-engine/runtime';
+import { abortAfter, codeOf, counted, InstepError, Stopped } from 'instep-engine/runtime';
 import * as v from 'valibot';
 import { type Issue, SUBJECT_ISSUES } from '../issues/issues.ts';
 
@@ -112,19 +112,13 @@ export async function sendAlert(
   } catch (error) {
     if (error instanceof Stopped) throw error;
     // Without its message, which can have the address.
-    throw new AlertFailed(`the receiver of ALERT_WEBHOOK_URL did not answer: ${failureOf(error)}`);
+    const code = codeOf(error) ?? codeOf(error instanceof Error ? error.cause : null);
+    const reason = code ?? 'it is unreachable, or redirects';
+    throw new AlertFailed(`the receiver of ALERT_WEBHOOK_URL did not answer: ${reason}`);
   }
   await response.body?.cancel();
   if (response.ok) return;
   throw new AlertFailed(`the receiver of ALERT_WEBHOOK_URL answered with ${response.status}`);
-}
-
-function failureOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'unknown error';
-  if (error instanceof DeadlineExceeded) return '10 seconds are over';
-  const { cause } = error;
-  if (cause instanceof Error && 'code' in cause) return String(cause.code);
-  return 'it is unreachable, or redirects';
 }
 
 /** Slack's own hosts, and the addresses at which others take its format, such as Discord's. */

@@ -17,6 +17,7 @@ import {
   type EventSubscription,
   effectOf,
   isPlanOf,
+  type Plan,
   type PlanInRow,
   type PlanSelection,
   partOf,
@@ -122,9 +123,10 @@ export async function explainTeam(
   const subscriptions = subscriptionsOf(customerId ?? '', state, planSelection);
   const deciding = subscriptions.find(({ isDeciding }) => isDeciding)?.subscription ?? null;
   const { names } = states;
+  const shouldBe = teamPlan(state, planSelection, names);
   return {
     ...{ team, subscriptions, productNames: names, timeline, issues: open, isCompared },
-    status: statusOf({ team, state, names, planSelection, changed }, deciding),
+    status: statusOf(team, state, shouldBe, deciding, changed),
     dismissal: dismissals?.get(dismissedBy ?? 0) ?? null,
   };
 }
@@ -154,24 +156,16 @@ function reportedSubscription(
   return { customerId, subscriptionId, status, productId, planName, createdSeconds };
 }
 
-/** What is stored about a team. */
-type TeamRecord = {
-  readonly team: NamedTeam;
-  readonly state: CustomerState;
-  /** The names of products. */
-  readonly names: StoredStates['names'];
-  readonly planSelection: PlanSelection;
-  /** When the event was created by which it last got or lost a subscription or a product; `null`: not by a known event. */
-  readonly changed: number | null;
-};
-
+/** `changed`: when the event was created by which it last got or lost a subscription or a product; `null`: not by a known one. */
 function statusOf(
-  { team, state, names, planSelection, changed }: TeamRecord,
+  team: NamedTeam,
+  state: CustomerState,
+  shouldBe: Plan | null,
   deciding: EventSubscription | null,
+  changed: number | null,
 ): TeamStatus {
   if (planWriterOf(team.plan, state) === 'app') return { kind: 'app' };
   if (team.customerId === null) return { kind: 'unlinked' };
-  const shouldBe = teamPlan(state, planSelection, names);
   if (deciding === null || shouldBe === null) {
     const [last] = [...state.subscriptions.values()]
       .map(({ latest }) => latest.reported)
@@ -265,19 +259,17 @@ const READ_CHANGE_BY = (tables: ApplicationTables) => `
       select ${PLAN_CHANGE_COLUMNS(tables)}
         from instep.plan_changes as change
        where team_id = any ($1::text[])
-         and cause in ('event', 'snapshot')
-         and event_id is not distinct from $2
-         and event_created_at = (select created_at from instep.events where position = $3)
+         and event_key = $2
        order by id desc
        limit 1`;
 
 /** The change that an event made of its customer's teams; `null`: none, or it was pruned. */
 async function readChangeBy(
   query: Query,
-  { eventId, position }: EventRow,
+  { key }: EventRow,
   teams: readonly NamedTeam[],
 ): Promise<PlanStep | null> {
-  const values = [teams.map(({ id }) => String(id)), eventId, position];
+  const values = [teams.map(({ id }) => String(id)), key];
   const statement = { name: 'read_change_by', text: READ_CHANGE_BY, values };
   const [change] = await query<PlanChange>(statement);
   return change === undefined ? null : { before: change.before, after: change.after };

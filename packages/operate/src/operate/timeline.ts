@@ -54,8 +54,7 @@ export type TimelineRequest = {
 };
 
 /**
- * A change belongs to the action that made it, or else to the event. Several events can have the same id and second, as
- * fixtures do: the newest change is that of the newest of them. Events are in the order of the log. At the same time, an
+ * A change belongs to the action that made it, or else to the event. Events are in the order of the log. At the same time, an
  * action comes after a change, and a change after an event.
  */
 const READ_TIMELINE = `
@@ -69,38 +68,21 @@ const READ_TIMELINE = `
                    from instep.events
                   where customer_id = $2
                ))
-      ), event as (
-        select position, event_id, created_at,
-               row_number() over (partition by event_id, created_at order by position desc) as number
-          from instep.events
-         where customer_id = $2
-           and outcome = 'applied'
       ), change as materialized (
-        select id, changed_at, is_of_action, position
-          from (
-                 select id, changed_at, cause, event_id, event_created_at,
-                        coalesce(action_id in (select id from action), false) as is_of_action,
-                        row_number() over (
-                          partition by event_id, event_created_at, action_id is null
-                          order by id desc
-                        ) as number
-                   from instep.plan_changes
-                  where team_id = $1
-               ) as change
-          left join event
-                 on cause in ('event', 'snapshot')
-                and not is_of_action
-                and event.event_id is not distinct from change.event_id
-                and event.created_at = change.event_created_at
-                and event.number = change.number
+        select change.id, changed_at, position
+          from instep.plan_changes as change
+          left join instep.events as event
+            on event.key = change.event_key
+           and event.customer_id = $2
+         where team_id = $1
+           and coalesce(action_id not in (select id from action), true)
       ), item as (
         select 'action' as kind, 3 as rank, id, null::bigint as change_id, acted_at as at
           from action
          union all
         select 'change', 2, id, id, changed_at
           from change
-         where not is_of_action
-           and position is null
+         where position is null
          union all
         select 'event', 1, position, change.id,
                max(greatest(received_at, changed_at)) over (order by position)

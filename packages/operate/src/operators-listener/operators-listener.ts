@@ -82,14 +82,8 @@ type OperatorsListener = RunningServer & {
 
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i;
 
-const CONSOLE_MISSING = `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<title>Instep</title>
-<h1>The console is not installed</h1>
-<p>Run <code>npm install instep-console</code>, and restart Instep.
-<p><a href="/metrics">Metrics</a> are available without it.
-`;
+const CONSOLE_MISSING =
+  'The console is not installed. Run `npm install instep-console`, and restart Instep. /metrics is available without it.\n';
 
 /** What proxies add to the requests that they pass on. */
 const PROXY_HEADERS = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip'];
@@ -134,7 +128,7 @@ export async function listenForOperators({
       return;
     }
     if (pages !== null) pages(request, response);
-    else send(response, 501, CONSOLE_MISSING, 'text/html; charset=utf-8');
+    else send(response, 501, CONSOLE_MISSING);
   }
 
   async function answerMetrics(
