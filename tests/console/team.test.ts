@@ -85,7 +85,7 @@ describe('a team without a customer', () => {
     for (const path of ['/attention', '/teams?search=cus_z', '/events/2']) {
       const { html, text } = await consoleOf.get(path);
       expect(html).toMatch(/name="link customer:cus_z"[^>]* value="7"/);
-      expect(text).toMatch(/Owner, Ada@example.com Probably of Engines/);
+      expect(text).toMatch(/Owner, Ada@example.com Its address is of a person of the team Engines/);
     }
   });
 

@@ -14,7 +14,7 @@ const store = useDatabase(embeddedServer);
 const STATUSES = ['active', 'trialing', 'past_due', 'canceled', 'unpaid', 'paused', 'incomplete'];
 
 async function readCustomers(): Promise<string[]> {
-  const context = { database: store.database, keyMode: null };
+  const context = store;
   const { rows: issues } = await findIssues(context, { code: 'charged-twice' }).page();
   return issues.flatMap(({ customerId }) => customerId ?? []);
 }

@@ -75,7 +75,7 @@ test('a team whose trigger waits delays no other team, and again not when its ev
   };
   await settleAll();
   await settleAll();
-  const issues = findIssues({ database: store.database, keyMode: null });
+  const issues = findIssues(store);
   await vi.waitFor(async () =>
     expect((await issues.page()).rows).toMatchObject([
       { code: 'plan-refused', team: { id: slow.teamId } },

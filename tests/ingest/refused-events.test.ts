@@ -20,9 +20,7 @@ function namedEvent(customerId: string, name: string): LogEvent {
 
 describe.each(postgresServers)('$name', (server) => {
   const store = useDatabase(server);
-  const openIssues = async () =>
-    (await findIssues({ database: store.database, keyMode: null }, { code: 'plan-refused' }).page())
-      .rows;
+  const openIssues = async () => (await findIssues(store, { code: 'plan-refused' }).page()).rows;
 
   /** A trigger that refuses the team of `cus_bad` with any SQLSTATE. */
   const raising = (state: string) => [

@@ -125,10 +125,7 @@ test('events of a customer who was dismissed raise no alert until a new one arri
   await query('delete from teams where id = $1', [teamId]);
   await ingest([receivedEvent({ customerId, createdSeconds: 2_000, status: 'canceled' })]);
   const waiting = async () => {
-    const { rows: issues } = await findIssues(
-      { database: store.database, keyMode: null },
-      { code: 'parked-events' },
-    ).page();
+    const { rows: issues } = await findIssues(store, { code: 'parked-events' }).page();
     return issues.map((issue) => issue.customerId);
   };
   expect(await waiting()).toEqual([customerId]);

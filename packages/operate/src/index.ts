@@ -117,7 +117,7 @@ export type {
   TimelineItem,
   TimelineRequest,
 } from './operate/timeline.ts';
-export { readWaitingCustomers, type WaitingCustomer } from './operate/waiting-customers.ts';
+export * from './operate/waiting-customers.ts';
 export { type CsvValue, csvLine } from './runtime/csv.ts';
 export type { Page, PageEnds, PageRequest, PageStart, Search } from './runtime/pages.ts';
 export type { LostPlan, NamedTeam } from './teams/named-teams.ts';

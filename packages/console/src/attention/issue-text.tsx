@@ -41,9 +41,14 @@ export function Whose({ waiting }: { readonly waiting: WaitingCustomer | undefin
       <div>
         <PersonText person={person} />
       </div>
-      {candidates.map((team) => (
+      {candidates.map(({ team, because }) => (
         <div class="quiet">
-          Probably of <TeamLink id={team.id} team={team} />
+          {because === 'metadata'
+            ? 'Its metadata names the team '
+            : 'Its address is of a person of the team '}
+          <TeamLink id={team.id} team={team} />
+          {team.customerId &&
+            html`, which has another customer: ${<CustomerLink customerId={team.customerId} />}`}
         </div>
       ))}
     </>
@@ -97,7 +102,7 @@ type ParkedIssue = Extract<OpenIssue, { readonly code: 'parked-events' }>;
 type WhyParkedProps = { readonly issue: ParkedIssue; readonly names: ProductNames };
 
 function WhyParked({ issue: { team, evidence, sinceMs }, names }: WhyParkedProps) {
-  const { events, newest, suggestedTeam } = evidence;
+  const { events, newest } = evidence;
   const count =
     events === 1 ? '1 event waits' : `${countText(events, MAX_COUNTED_OF_CUSTOMER)} events wait`;
   if (team !== null) {
@@ -106,7 +111,6 @@ function WhyParked({ issue: { team, evidence, sinceMs }, names }: WhyParkedProps
   }
   const says = newest && subscriptionOf(newest);
   const productName = names.get(says?.productId ?? '') ?? null;
-  const other = suggestedTeam?.customerId ?? null;
   return (
     <>
       No team is linked to this customer. {count}.{' '}
@@ -114,10 +118,6 @@ function WhyParked({ issue: { team, evidence, sinceMs }, names }: WhyParkedProps
         `The customer has paid ${durationText(currentRequest().nowMs - sinceMs)} without a plan. `}
       {says &&
         html`The newest says ${<StatusBadge status={says.status} />}${productText(productName, says.productId)}. `}
-      {suggestedTeam &&
-        html`Its metadata names the team ${<TeamLink id={suggestedTeam.id} team={suggestedTeam} />}`}
-      {other && html`, which has another customer: ${<CustomerLink customerId={other} />}`}
-      {suggestedTeam && '.'}
     </>
   );
 }

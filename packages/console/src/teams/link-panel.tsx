@@ -11,8 +11,8 @@ import {
 import { LinkForm, ROW_FIELDS, SingleForm } from '../actions/action-form.tsx';
 import { recordedText } from '../actions/action-summary.tsx';
 import { MAX_CHOSEN } from '../actions/selection.ts';
-import { type ProductNames, productsOf, Why } from '../attention/issue-text.tsx';
-import { PersonText, StripeId } from '../components/id.tsx';
+import { type ProductNames, productsOf, Whose, Why } from '../attention/issue-text.tsx';
+import { StripeId } from '../components/id.tsx';
 import { Panel } from '../components/panels.tsx';
 import { Table } from '../components/table.tsx';
 import { OptionalText, Time, UntrustedText } from '../components/text.tsx';
@@ -113,13 +113,17 @@ function WaitingTable({ team, waiting: { customers, names } }: WaitingTableProps
     <Table
       label="Customers that wait for a team"
       columns={['Customer', 'Who', 'Since', { name: 'Why', class: 'wide' }, 'Link']}
-      rows={customers.map(({ customerId, issue, person }) => [
-        <StripeId text={customerId} />,
-        <PersonText person={person} />,
-        <Time ms={issue.sinceMs} format="age" />,
-        <Why issue={issue} names={names} />,
+      rows={customers.map((waiting) => [
+        <StripeId text={waiting.customerId} />,
+        <Whose waiting={waiting} />,
+        <Time ms={waiting.issue.sinceMs} format="age" />,
+        <Why issue={waiting.issue} names={names} />,
         <SingleForm {...formOf(team)} action="link" kind="main">
-          <input type="hidden" name={`${ROW_FIELDS.link}team:${team.id}`} value={customerId} />
+          <input
+            type="hidden"
+            name={`${ROW_FIELDS.link}team:${team.id}`}
+            value={waiting.customerId}
+          />
         </SingleForm>,
       ])}
     />

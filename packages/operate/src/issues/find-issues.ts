@@ -1,7 +1,6 @@
 // Finds and counts what is wrong with single teams, customers and events: the union of the issues, with what operators have
 // dismissed. The console's list and a team's page call it, and health.ts for the numbers.
 
-import type { EngineServices } from 'instep-engine';
 import { readEventsAt } from 'instep-engine/log';
 import {
   type ApplicationTables,
@@ -9,9 +8,8 @@ import {
   type Query,
   readStates,
 } from 'instep-engine/postgres';
-import { TEAM_KEY } from 'instep-engine/stripe';
 import { type Part, type Search, searchOf } from '../runtime/pages.ts';
-import { type NamedTeam, readNamedTeamsOf, readSuggestedTeams } from '../teams/named-teams.ts';
+import { type NamedTeam, readNamedTeamsOf } from '../teams/named-teams.ts';
 import { parseSubject, type Subject } from '../teams/subject.ts';
 import type { Remedy, Severity } from './issue.ts';
 import {
@@ -48,9 +46,7 @@ export type ComparisonIssue = Extract<
   { readonly evidence: IssueEvidence['out-of-sync'] }
 >;
 
-type IssueContext = Pick<EngineServices, 'linkByMetadata' | 'keyMode'> & {
-  readonly database: Pick<Database, 'query'>;
-};
+type IssueContext = { readonly database: Pick<Database, 'query'> };
 
 type Row = {
   readonly code: SubjectIssueCode;
@@ -83,11 +79,19 @@ const DISMISSED_BY = `(
                       )
              )`;
 
+/** SQL: all that have an issue, and what hides it. */
+const rowsOf = (code: SubjectIssueCode, tables: ApplicationTables) => `
+        select ${SUBJECT_ISSUES.indexOf(code)} as rank, '${code}' as code, *, ${DISMISSED_BY} as dismissed_by
+          from (${ISSUES[code].rows(tables)}) as issue`;
+
 /** The rows of these issues that meet a condition, in their order or backwards. */
 const listOf =
   (codes: readonly SubjectIssueCode[], condition: string, direction: 'asc' | 'desc' = 'asc') =>
-  (tables: ApplicationTables) =>
-    `
+  (tables: ApplicationTables) => {
+    const lists = codes.map(
+      (code) => `(select * from (${rowsOf(code, tables)}) as issue where ${condition})`,
+    );
+    return `
       select code,
              concat_ws(' ', rank, key, subject) as key,
              subject,
@@ -96,21 +100,9 @@ const listOf =
              (extract(epoch from since) * 1000)::bigint as "sinceMs",
              evidence,
              dismissed_by as "dismissedBy"
-        from (
-      ${codes
-        .map(
-          (code) => `(
-        select *
-          from (
-                 select ${SUBJECT_ISSUES.indexOf(code)} as rank, '${code}' as code, *, ${DISMISSED_BY} as dismissed_by
-                   from (${ISSUES[code].rows(tables)}) as issue
-               ) as issue
-         where ${condition}
-      )`,
-        )
-        .join(' union all ')}
-             ) as listed
+        from (${lists.join(' union all ')}) as listed
        order by listed.rank ${direction}, listed.key ${direction}, subject ${direction}`;
+  };
 
 async function readRows(
   query: Query,
@@ -133,7 +125,7 @@ async function readRows(
 
 /** Reads what the rows do not have themselves, each kind at once. */
 async function withEvidence(
-  { database: { query }, linkByMetadata, keyMode }: IssueContext,
+  { database: { query } }: IssueContext,
   rows: readonly Row[],
 ): Promise<OpenIssue[]> {
   const positions = rows.flatMap(({ evidence }) => evidence?.position ?? []);
@@ -146,17 +138,12 @@ async function withEvidence(
     // Their state says what is known of these.
     readStates(query, customersOf(rows.filter(({ evidence }) => evidence === null))),
   ]);
-  const parked = events.filter(({ outcome }) => outcome === 'parked');
-  const naming = { teamKey: linkByMetadata ?? TEAM_KEY, keyMode };
-  const suggested = await readSuggestedTeams(query, parked, naming);
-
   return rows.flatMap(({ code, key, customerId, teamId, sinceMs, evidence: stored, ...row }) => {
     const position = stored?.position ?? 0;
     const event = events.find((event) => event.position === position) ?? null;
-    const suggestedTeam = suggested.get(position) ?? null;
     const { severity, remedies, evidence: evidenceOf } = ISSUES[code];
     const complete = evidenceOf as (stored: Row['evidence'], read: Sources) => object | null;
-    const evidence = complete(stored, { event, suggestedTeam, customerId, states });
+    const evidence = complete(stored, { event, customerId, states });
     const subject = parseSubject(row.subject);
     // An event that was deleted meanwhile.
     if (subject === null || evidence === null) return [];
@@ -237,8 +224,8 @@ const COUNT_ISSUES = (tables: ApplicationTables) => `
              count(dismissed_by) as hidden,
              (extract(epoch from min(since) filter (where dismissed_by is null)) * 1000)::bigint as "sinceMs"
         from (
-               select since, ${DISMISSED_BY} as dismissed_by
-                 from (${ISSUES[code].rows(tables)}) as issue
+               select since, dismissed_by
+                 from (${rowsOf(code, tables)}) as issue
                 limit (select ${MAX_COUNTED} + count from dismissals)
              ) as counted`,
       ).join(' union all ')}`;
@@ -259,9 +246,7 @@ type Counted = {
  * console.log(counts['out-of-sync'].count); // 0
  * ```
  */
-export async function countIssues({
-  database: { query },
-}: Pick<IssueContext, 'database'>): Promise<IssueCounts> {
+export async function countIssues({ database: { query } }: IssueContext): Promise<IssueCounts> {
   const rows = await query<Counted>({ name: 'count_issues', text: COUNT_ISSUES });
   const entries = rows.map(({ code, open, hidden, sinceMs }) => {
     const count = Math.min(open, MAX_COUNTED);

@@ -17,7 +17,6 @@ import {
   selectedReport,
 } from 'instep-engine/rule';
 import { whyUnreadable } from '../event-log/reasons.ts';
-import type { NamedTeam } from '../teams/named-teams.ts';
 import { type IssueKind, REPAIR, SERVER_ASKS } from './issue.ts';
 
 /** An issue of single teams, customers or events. */
@@ -40,8 +39,6 @@ export type SubjectIssue = IssueKind & {
 export type Sources = {
   /** The event at the row's `position`; `null`: it was deleted meanwhile. */
   readonly event: EventRow | null;
-  /** The team that the metadata of this event's subscription names; it can have another customer. */
-  readonly suggestedTeam: NamedTeam | null;
   readonly customerId: string | null;
   /** The states of customers with several subscriptions. */
   readonly states: StoredStates;
@@ -203,8 +200,8 @@ export const ISSUES_OF_SUBJECTS = {
        where waiting is not null
          and events > 0`,
     /** `newest`: the newest event, and so what the customer has subscribed to: see `subscriptionOf`. */
-    evidence: ({ events }: { readonly events: number }, { event, suggestedTeam }: Sources) => ({
-      ...{ events, newest: event, suggestedTeam },
+    evidence: ({ events }: { readonly events: number }, { event: newest }: Sources) => ({
+      ...{ events, newest },
     }),
   },
 

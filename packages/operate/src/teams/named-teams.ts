@@ -164,7 +164,7 @@ function teamNamedBy(event: LoggedEvent, { teamKey, keyMode }: TeamNaming): stri
  * The teams that the metadata of logged events names, by the position of the event. That is probably
  * the team of the event's customer.
  */
-export async function readSuggestedTeams(
+export async function readTeamsNamedBy(
   query: Query,
   events: readonly LoggedEvent[],
   naming: TeamNaming,
