@@ -49,10 +49,8 @@ export function useConsole({
       now,
       close: async () => undefined,
     });
-    const clockMs = () => performance.now();
     const wait = async (delayMs: number) => void waits.push(delayMs);
-    const checkToken =
-      tokens.length === 0 ? null : createTokenCheck({ tokens, logger, clockMs, wait });
+    const checkToken = tokens.length === 0 ? null : createTokenCheck({ tokens, logger, wait });
     const app = createPages({
       ...context,
       basePath: '',

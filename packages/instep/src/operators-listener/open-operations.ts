@@ -35,10 +35,8 @@ export async function openOperations(
 ): Promise<Operations | null> {
   if (config === null) return null;
   const { host, port, tokens } = config;
-  const clockMs = () => performance.now();
   const wait = (delayMs: number) => sleep(delayMs);
-  const checkToken =
-    tokens.length === 0 ? null : createTokenCheck({ tokens, logger, clockMs, wait });
+  const checkToken = tokens.length === 0 ? null : createTokenCheck({ tokens, logger, wait });
   const login = checkToken === null ? null : { tokens, checkToken };
   let shown: OperateContext | undefined;
   let pages: ConsoleHandler | undefined;

@@ -20,23 +20,17 @@ const MAX_OPERATORS_CONNECTIONS = 48;
 type TokenCheckOptions = {
   tokens: readonly NamedToken[];
   logger: Logger;
-  clockMs: () => number;
   wait: (delayMs: number) => Promise<void>;
 };
 
-const FIRST_DELAY_MS = 250;
-const LONGEST_DELAY_MS = 4_000;
-const FORGOTTEN_AFTER_MS = 60_000;
+const DELAY_MS = 1_000;
 const MAX_WAITING = 20;
 
 /**
- * Finds out whose token it is. Each wrong one waits twice as long as the one before, no matter who sends it. A right one
- * never waits, so the attempts of others can't lock an operator out. While 20 wrong ones wait, others are `too many`,
- * which bounds the memory.
+ * Finds out whose token it is. A wrong one is answered a second later. A right one never waits, so the attempts of others can't
+ * lock an operator out. While 20 wrong ones wait, others are `too many`, which bounds the memory.
  */
-export function createTokenCheck({ tokens, clockMs, wait, logger }: TokenCheckOptions) {
-  let failures = 0;
-  let failedAtMs = 0;
+export function createTokenCheck({ tokens, wait, logger }: TokenCheckOptions) {
   let waiting = 0;
   const write = limitLines((members) => logger.warn(members, 'wrong operations token'));
 
@@ -44,13 +38,10 @@ export function createTokenCheck({ tokens, clockMs, wait, logger }: TokenCheckOp
     // All are compared: the time must not reveal which one is the right one.
     const [holder] = tokens.filter(({ token }) => isSameSecret(text, token));
     if (holder !== undefined) return { name: holder.name, role: holder.role };
-    if (clockMs() - failedAtMs > FORGOTTEN_AFTER_MS) failures = 0;
-    failedAtMs = clockMs();
-    failures += 1;
-    write({ failures });
+    write({ waiting });
     if (waiting >= MAX_WAITING) return 'too many';
     waiting += 1;
-    await wait(Math.min(FIRST_DELAY_MS * 2 ** (failures - 1), LONGEST_DELAY_MS));
+    await wait(DELAY_MS);
     waiting -= 1;
     return 'wrong';
   };
