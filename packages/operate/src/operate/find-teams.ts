@@ -12,16 +12,14 @@ import {
 } from 'instep-engine/postgres';
 import { TEAM_STATUS } from '../issues/team-counts.ts';
 import { type Part, type Search, searchOf } from '../runtime/pages.ts';
-import { teamsOfEmails } from '../teams/members.ts';
 import {
   JOIN_LOST_PLAN,
   type NamedTeam,
-  type NamedTeamRow,
   namedTeam,
   readNamedTeam,
   readNamedTeamsOf,
   readTeamsWithName,
-  toNamedTeam,
+  teamsOfEmails,
 } from '../teams/named-teams.ts';
 import type { ActionResult } from './audit.ts';
 import type { ReadContext } from './context.ts';
@@ -114,18 +112,16 @@ async function listTeams(
   { from, isBackwards, limit }: Part<ApplicationId>,
 ): Promise<Examined<NamedTeam>> {
   const isExact = exactIds.length > 0;
-  type Row = { examinedTo: ApplicationId | null } & (NamedTeamRow | { id: null });
+  type Row = { examinedTo: ApplicationId | null } & (NamedTeam | { id: null });
   const rows = await query<Row>({
     name: 'list_teams',
     text: (tables) => listText(tables, isExact, isBackwards),
     values: [limit, from, isExact ? exactIds : text, status, plan].map((value) => value ?? null),
   });
-  const found = rows.flatMap((row) => {
-    if (row.id === null) return [];
-    const { examinedTo: _, ...team } = row;
-    return [toNamedTeam(team)];
-  });
-  return { found, examinedTo: rows[0]?.examinedTo ?? null };
+  return {
+    found: rows.flatMap(({ examinedTo: _, ...team }) => (team.id === null ? [] : team)),
+    examinedTo: rows[0]?.examinedTo ?? null,
+  };
 }
 
 /** How many teams one statement examines by their ids: the application has no index for names, plans or statuses. */

@@ -11,7 +11,6 @@ import {
   teamColumns,
 } from 'instep-engine/postgres';
 import { type Mode, mismatchOf, originOfBody, teamNamedIn } from 'instep-engine/stripe';
-import { teamsOfEmails } from './members.ts';
 
 /** A team with its name, for people. */
 export type NamedTeam = Team & {
@@ -27,11 +26,6 @@ export type NamedTeam = Team & {
 };
 
 export type LostPlan = { readonly productId: string; readonly planName: string | null };
-
-export type NamedTeamRow = Omit<NamedTeam, 'lostPlan'> & {
-  readonly lostProductId: string | null;
-  readonly lostPlanName: string | null;
-};
 
 /** SQL: since when the subscription that decides a team's plan has been unpaid or past due. */
 const DUE_SINCE = `
@@ -67,22 +61,17 @@ export const JOIN_LOST_PLAN = `
              ) as lost on true`;
 
 /** SQL: teams, each with the plan that it lost, if it has none. */
-function teamsWithLostPlans({ teams }: ApplicationTables): string {
-  return `${teams.rows} as teams ${JOIN_LOST_PLAN}`;
-}
+const teamsWithLostPlans = ({ teams }: ApplicationTables) =>
+  `${teams.rows} as teams ${JOIN_LOST_PLAN}`;
 
 /** The columns of a team of `teamsWithLostPlans`. */
 export const namedTeam = ({ teams }: ApplicationTables) => `${teamColumns(teams)},
-  name,
-  lost_product_id as "lostProductId",
-  lost_plan_name as "lostPlanName",
-  (extract(epoch from ${DUE_SINCE}) * 1000)::bigint as "dueSinceMs"`;
-
-export function toNamedTeam({ lostProductId, lostPlanName, ...team }: NamedTeamRow): NamedTeam {
-  const lostPlan =
-    lostProductId === null ? null : { productId: lostProductId, planName: lostPlanName };
-  return { ...team, lostPlan };
-}
+             name,
+             case
+               when lost_product_id is not null
+                 then jsonb_build_object('productId', lost_product_id, 'planName', lost_plan_name)
+             end as "lostPlan",
+             (extract(epoch from ${DUE_SINCE}) * 1000)::bigint as "dueSinceMs"`;
 
 /** A function that reads teams, in the order of their ids; `condition` is SQL with the value as `$1`. */
 function readerOf<Value>(name: string, condition: (tables: ApplicationTables) => string) {
@@ -92,10 +81,8 @@ function readerOf<Value>(name: string, condition: (tables: ApplicationTables) =>
        where ${condition(tables)}
        order by id
        limit $2`;
-  return async (query: Query, value: Value, limit = MAX_TEAMS): Promise<NamedTeam[]> => {
-    const rows = await query<NamedTeamRow>({ name, text, values: [value, limit] });
-    return rows.map(toNamedTeam);
-  };
+  return async (query: Query, value: Value, limit = MAX_TEAMS) =>
+    await query<NamedTeam>({ name, text, values: [value, limit] });
 }
 
 /** A customer has more than one team only by accident. */
@@ -122,6 +109,22 @@ export const readNamedTeamsOf = readerOf<readonly string[]>(
   () => 'provider_customer_id = any ($1::text[])',
 );
 
+/**
+ * SQL for the teams (`team_id`) of the people with one of these addresses (`email`, in lower case), which are entered or in
+ * lower case, as apps store them: an index on the app's column finds both. No row without a table of members, or without users.
+ */
+export function teamsOfEmails({ teams, users, members }: ApplicationTables, parameter: string) {
+  return users === null || members === null
+    ? `select id as team_id, null as email from ${teams.rows} as teams where null = any (${parameter}::text[])`
+    : `
+               select member.team_id, lower(person.email) as email
+                 from ${members.rows} as member
+                 join ${users.rows} as person
+                   on person.id = member.user_id
+                where person.deleted_at is null
+                  and person.email = any (${parameter}::text[])`;
+}
+
 const READ_TEAMS_OF_EMAILS = (tables: ApplicationTables) => `
       select member.email,
              ${namedTeam(tables)}
@@ -135,15 +138,13 @@ export async function readTeamsOfEmails(
   emails: readonly string[],
 ): Promise<ReadonlyMap<string, readonly NamedTeam[]>> {
   if (emails.length === 0) return new Map();
-  const rows = await query<NamedTeamRow & { readonly email: string }>({
+  const rows = await query<NamedTeam & { readonly email: string }>({
     name: 'read_teams_of_emails',
     text: READ_TEAMS_OF_EMAILS,
     values: [[...emails, ...emails.map((email) => email.toLowerCase())]],
   });
   const teams = new Map<string, NamedTeam[]>();
-  for (const { email, ...row } of rows) {
-    teams.set(email, [...(teams.get(email) ?? []), toNamedTeam(row)]);
-  }
+  for (const { email, ...team } of rows) teams.set(email, [...(teams.get(email) ?? []), team]);
   return teams;
 }
 
