@@ -5,7 +5,7 @@ import { createHandler, type FetchHandler, type HandlerOptions, readConfig } fro
 import { createNextHandlers } from 'instep/next';
 import { createNodeHandler, type FastifyHost, fastifyInstep, type NodeHandler } from 'instep/node';
 import { signWebhook } from 'instep/testing';
-import { beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { connect, createEmptyDatabase } from '../support/postgres/test-database.ts';
 import { SETTINGS } from '../support/process/instep-process.ts';
 import { WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
@@ -16,18 +16,15 @@ vi.mock('next/server.js', () => ({
   connection: async () => undefined,
 }));
 
-let environment: Record<string, string>;
-beforeAll(async () => {
-  const url = await createEmptyDatabase();
-  const database = connect(url);
-  await database.query(`
-    create table teams (
-      id serial primary key, stripe_customer_id text, stripe_subscription_id text,
-      stripe_product_id text, plan_name text, subscription_status text
-    )`);
-  const { AUTH_SECRET: _, ...settings } = SETTINGS;
-  environment = { ...settings, DATABASE_URL: url.href, LOG_LEVEL: 'silent' };
-});
+const url = await createEmptyDatabase();
+const database = connect(url);
+await database.query(`
+  create table teams (
+    id serial primary key, stripe_customer_id text, stripe_subscription_id text,
+    stripe_product_id text, plan_name text, subscription_status text
+  )`);
+const { AUTH_SECRET: _, ...settings } = SETTINGS;
+const environment = { ...settings, DATABASE_URL: url.href, LOG_LEVEL: 'silent' };
 
 const user = new Request('http://localhost/api/user');
 

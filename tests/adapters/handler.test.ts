@@ -10,7 +10,6 @@ import {
 import { signWebhook } from 'instep/testing';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import type { Database } from '../support/internals/database.ts';
 import { addTeam, addUser, readTeam } from '../support/internals/rows.ts';
 import { startProxy } from '../support/network/tcp-proxy.ts';
 import { untilWaiting } from '../support/postgres/locks.ts';
@@ -20,14 +19,8 @@ import { PROFILE, WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
 import { sessionCookie } from '../support/service/session-cookie.ts';
 import { eventBody } from '../support/stripe/events.ts';
 
-let url: URL;
-let database: Database;
-let environment: Record<string, string>;
-beforeAll(async () => {
-  ({ url, database } = await createDatabase());
-  environment = { ...SETTINGS, DATABASE_URL: url.href };
-  return () => database.close();
-});
+const { url, database } = await createDatabase();
+const environment: Record<string, string> = { ...SETTINGS, DATABASE_URL: url.href };
 
 const lines: string[] = [];
 const logger = createLogger('info', { write: (line) => lines.push(line) });

@@ -1,9 +1,8 @@
 import { once } from 'node:events';
 import * as instep from 'instep/next';
-import { createNextHandlers, type NextHandlers } from 'instep/next';
+import { createNextHandlers } from 'instep/next';
 import { signWebhook } from 'instep/testing';
-import { beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
-import type { Database } from '../support/internals/database.ts';
+import { afterAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { addTeam, readTeam } from '../support/internals/rows.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { SETTINGS } from '../support/process/instep-process.ts';
@@ -28,18 +27,11 @@ vi.mock('next/server.js', () => ({
 
 const CRON_SECRET = 'a secret of the scheduler';
 
-let handlers: NextHandlers;
-let database: Database;
-let environment: Record<string, string>;
-beforeAll(async () => {
-  const created = await createDatabase();
-  database = created.database;
-  environment = { ...SETTINGS, DATABASE_URL: created.url.href, LOG_LEVEL: 'silent', CRON_SECRET };
-  handlers = createNextHandlers({ environment });
-  return async () => {
-    await handlers.close();
-  };
-});
+const { url, database } = await createDatabase();
+const settings = { ...SETTINGS, DATABASE_URL: url.href, LOG_LEVEL: 'silent' };
+const environment: Record<string, string> = { ...settings, CRON_SECRET };
+const handlers = createNextHandlers({ environment });
+afterAll(() => handlers.close());
 beforeEach(() => {
   next.tasks.length = 0;
   next.connected = 0;

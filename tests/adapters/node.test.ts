@@ -2,21 +2,18 @@ import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { createNodeHandler, type NodeHandler } from 'instep/node';
+import { createNodeHandler } from 'instep/node';
 import { signWebhook } from 'instep/testing';
-import { afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, expect, test, vi } from 'vitest';
 import { createMigratedDatabase } from '../support/postgres/test-database.ts';
 import { SETTINGS } from '../support/process/instep-process.ts';
 import { WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
 import { eventBody } from '../support/stripe/events.ts';
 
-let instep: NodeHandler;
-beforeAll(async () => {
-  const url = await createMigratedDatabase();
-  const environment = { ...SETTINGS, DATABASE_URL: url.href, LOG_LEVEL: 'silent' };
-  instep = createNodeHandler({ environment, maintenance: 'off' });
-  return () => instep.close();
-});
+const url = await createMigratedDatabase();
+const environment = { ...SETTINGS, DATABASE_URL: url.href, LOG_LEVEL: 'silent' };
+const instep = createNodeHandler({ environment, maintenance: 'off' });
+afterAll(() => instep.close());
 
 const servers: Server[] = [];
 afterEach(() => {

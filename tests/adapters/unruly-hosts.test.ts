@@ -2,22 +2,18 @@ import { EventEmitter, once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createHandler, createLogger } from 'instep';
-import { createNodeHandler, type NodeHandler } from 'instep/node';
+import { createNodeHandler } from 'instep/node';
 import { signWebhook } from 'instep/testing';
-import { afterEach, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { openConnection } from '../support/network/raw-connection.ts';
 import { createMigratedDatabase } from '../support/postgres/test-database.ts';
 import { SETTINGS } from '../support/process/instep-process.ts';
 import { WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
 
-let environment: Record<string, string>;
-let instep: NodeHandler;
-beforeAll(async () => {
-  const url = await createMigratedDatabase();
-  environment = { ...SETTINGS, DATABASE_URL: url.href, LOG_LEVEL: 'silent' };
-  instep = createNodeHandler({ environment, maintenance: 'off' });
-  return () => instep.close();
-});
+const url = await createMigratedDatabase();
+const environment = { ...SETTINGS, DATABASE_URL: url.href, LOG_LEVEL: 'silent' };
+const instep = createNodeHandler({ environment, maintenance: 'off' });
+afterAll(() => instep.close());
 
 /** Errors that would have ended the process of an app. */
 const fatal: unknown[] = [];

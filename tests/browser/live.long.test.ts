@@ -1,9 +1,9 @@
 import type { Page } from 'playwright-core';
-import { afterEach, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, expect, test } from 'vitest';
 import { expectText, useBrowser } from '../support/browser/browser.ts';
-import { type ConsoleService, openConsole } from '../support/browser/console-pages.ts';
+import { openConsole } from '../support/browser/console-pages.ts';
 import { addTeam } from '../support/internals/rows.ts';
-import { type Behavior, startProxy, type TcpProxy } from '../support/network/tcp-proxy.ts';
+import { type Behavior, startProxy } from '../support/network/tcp-proxy.ts';
 import { connect, createDatabase } from '../support/postgres/test-database.ts';
 import { recordComparison } from '../support/service/comparison.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
@@ -11,18 +11,14 @@ import { receivedEvent } from '../support/stripe/events.ts';
 
 const browser = useBrowser();
 const { database, url } = await createDatabase();
-let proxy: TcpProxy;
-let pages: ConsoleService;
 
-beforeAll(async () => {
-  await addTeam(database.query, { name: 'Live', customerId: 'cus_live' });
-  const createdSeconds = Math.floor(Date.now() / 1_000);
-  await openPipeline(database)([receivedEvent({ customerId: 'cus_live', createdSeconds })]);
-  await recordComparison(database.query);
-  proxy = await startProxy(url);
-  pages = await openConsole(connect(proxy.url));
-  return async () => await proxy.close();
-});
+await addTeam(database.query, { name: 'Live', customerId: 'cus_live' });
+const createdSeconds = Math.floor(Date.now() / 1_000);
+await openPipeline(database)([receivedEvent({ customerId: 'cus_live', createdSeconds })]);
+await recordComparison(database.query);
+const proxy = await startProxy(url);
+const pages = await openConsole(connect(proxy.url));
+afterAll(async () => await proxy.close());
 
 afterEach(() => proxy.become('forward'));
 

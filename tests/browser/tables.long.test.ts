@@ -1,6 +1,6 @@
-import { beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { overhang, PHONE, useBrowser } from '../support/browser/browser.ts';
-import { type ConsoleService, openConsole } from '../support/browser/console-pages.ts';
+import { openConsole } from '../support/browser/console-pages.ts';
 import { addTeam } from '../support/internals/rows.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
@@ -9,26 +9,23 @@ import { receivedEvent } from '../support/stripe/events.ts';
 const CUSTOMER = 'cus_00000000000000000000000000abcdef';
 
 const browser = useBrowser();
-let pages: ConsoleService;
 
-beforeAll(async () => {
-  const { database } = await createDatabase();
-  await addTeam(database.query, { name: 'Tables', customerId: CUSTOMER });
-  await addTeam(database.query, { name: 'Another team', customerId: null });
-  const parked = Array.from({ length: 20 }, (_, index) =>
-    receivedEvent({ customerId: `cus_parked_${index}` }),
-  );
-  await openPipeline(database)(parked);
-  const events = Array.from({ length: 60 }, (_, index) =>
-    receivedEvent({
-      customerId: CUSTOMER,
-      eventId: `evt_${String(index).padStart(28, '0')}`,
-      createdSeconds: 1_790_000_000 + index,
-    }),
-  );
-  await openPipeline(database)(events);
-  pages = await openConsole(database);
-});
+const { database } = await createDatabase();
+await addTeam(database.query, { name: 'Tables', customerId: CUSTOMER });
+await addTeam(database.query, { name: 'Another team', customerId: null });
+const parked = Array.from({ length: 20 }, (_, index) =>
+  receivedEvent({ customerId: `cus_parked_${index}` }),
+);
+await openPipeline(database)(parked);
+const events = Array.from({ length: 60 }, (_, index) =>
+  receivedEvent({
+    customerId: CUSTOMER,
+    eventId: `evt_${String(index).padStart(28, '0')}`,
+    createdSeconds: 1_790_000_000 + index,
+  }),
+);
+await openPipeline(database)(events);
+const pages = await openConsole(database);
 
 test.each([1_280, 1_440])('the outcome is in view and headers stay, at %d px', async (width) => {
   const page = await browser.newPage({ viewport: { width, height: 700 } });

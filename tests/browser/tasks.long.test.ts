@@ -2,12 +2,12 @@ import { readFile } from 'node:fs/promises';
 import { createLogger } from 'instep';
 import { perform } from 'instep/operate';
 import type { Locator, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { expectText, useBrowser } from '../support/browser/browser.ts';
-import { type ConsoleService, openConsole } from '../support/browser/console-pages.ts';
+import { openConsole } from '../support/browser/console-pages.ts';
 import { createContext } from '../support/internals/operations.ts';
 import { addTeam } from '../support/internals/rows.ts';
-import { startProxy, type TcpProxy } from '../support/network/tcp-proxy.ts';
+import { startProxy } from '../support/network/tcp-proxy.ts';
 import { connect, createDatabase } from '../support/postgres/test-database.ts';
 import { recordComparison } from '../support/service/comparison.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
@@ -17,16 +17,12 @@ const browser = useBrowser();
 const { database, url } = await createDatabase();
 const { query } = database;
 const ingest = openPipeline(database);
-let proxy: TcpProxy;
-let pages: ConsoleService;
 
-beforeAll(async () => {
-  await query(`
-    create table team_members (id serial, user_id integer, team_id integer, role text);
-    insert into instep.products (product_id, name) values ('prod_pro', 'Pro'), ('prod_basic', 'Basic')`);
-  proxy = await startProxy(url);
-  pages = await openConsole(connect(proxy.url));
-});
+await query(`
+  create table team_members (id serial, user_id integer, team_id integer, role text);
+  insert into instep.products (product_id, name) values ('prod_pro', 'Pro'), ('prod_basic', 'Basic')`);
+const proxy = await startProxy(url);
+const pages = await openConsole(connect(proxy.url));
 afterAll(async () => await proxy.close());
 
 /** A person who works in the console. Each click and each entry, a text with or without Enter, is an action. */

@@ -1,5 +1,5 @@
 import type { Check } from 'instep/src/doctor/check.ts';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { PostgresCluster } from '../support/postgres/postgres-cluster.ts';
 import { createTemplate } from '../support/postgres/template.ts';
 import { createEmptyDatabase, createMigratedDatabase } from '../support/postgres/test-database.ts';
@@ -22,13 +22,10 @@ const NAMES = [
 ];
 
 // The server that the tests share does not sync, which is a warning.
-let durable: PostgresCluster;
-beforeAll(async () => {
-  durable = await PostgresCluster.create();
-  await durable.start();
-  await createTemplate(durable.url.href);
-});
-afterAll(() => durable?.remove());
+const durable = await PostgresCluster.create();
+await durable.start();
+await createTemplate(durable.url.href);
+afterAll(() => durable.remove());
 
 async function openHealthyAccount() {
   const server = { name: 'durable', url: durable.url.href };

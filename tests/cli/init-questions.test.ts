@@ -1,13 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createStarterApp, STARTER_FILES } from '../support/init/starter-app.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { runInTerminal } from '../support/process/terminal.ts';
 import { AUTH_SECRET, WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
 
-const { database, url } = await createDatabase();
-afterAll(() => database.close());
+const { url } = await createDatabase();
 
 const VARIABLES = `DATABASE_URL=${url.href}
 AUTH_SECRET=${AUTH_SECRET}

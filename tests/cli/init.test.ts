@@ -9,7 +9,7 @@ import {
 import { join } from 'node:path';
 import { NEXT_CODE } from 'create-instep/src/nextjs.ts';
 import { MOUNTS } from 'create-instep/src/node-app.ts';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { PLAIN_SERVERS } from '../support/init/plain-servers.ts';
 import {
   createStarterApp,
@@ -24,8 +24,7 @@ import { ROOT } from '../support/repository.ts';
 import { AUTH_SECRET, WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
 import { someOf } from '../support/test-length.ts';
 
-const { database, url } = await createDatabase();
-afterAll(() => database.close());
+const { url } = await createDatabase();
 
 /** No API listens at this address. */
 const API = `STRIPE_API_BASE=http://127.0.0.1:1\nSTRIPE_WEBHOOK_SECRET=${WEBHOOK_SECRET}\n`;

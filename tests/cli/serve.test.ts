@@ -1,4 +1,4 @@
-import { beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { migrate } from '../support/internals/database.ts';
 import { startProxy } from '../support/network/tcp-proxy.ts';
 import {
@@ -16,10 +16,7 @@ import {
 import { useTakenPort } from '../support/process/taken-port.ts';
 import { sessionCookie } from '../support/service/session-cookie.ts';
 
-let url: URL;
-beforeAll(async () => {
-  url = await createMigratedDatabase();
-});
+const url = await createMigratedDatabase();
 
 /** The output of a server that can't start: one line on standard error, without a stack trace. */
 async function refusalOf(environment: Record<string, string>): Promise<string> {

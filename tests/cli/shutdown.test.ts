@@ -1,8 +1,6 @@
-import { signWebhook } from 'instep/testing';
 import { expect, test } from 'vitest';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { SETTINGS, spawnInstep, startInstep } from '../support/process/instep-process.ts';
-import { WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
 import { eventBody } from '../support/stripe/events.ts';
 
 /** Defects that SIGUSR2 triggers, because no test knows a real one. */
@@ -19,20 +17,15 @@ function plant(statement: string): Record<string, string> {
 async function start(environment: Record<string, string> = {}) {
   const { url, database } = await createDatabase();
   const instep = await startInstep({ DATABASE_URL: url.href, ...environment });
-  const post = async () => {
-    const body = eventBody();
-    const headers = { 'stripe-signature': signWebhook(body, WEBHOOK_SECRET, Date.now()) };
-    return await fetch(`${instep.url}/api/stripe/webhook`, { method: 'POST', body, headers });
-  };
   const countEvents = async () => (await database.query('select from instep.events')).length;
-  return { instep, post, countEvents, close: () => database.close() };
+  return { instep, countEvents, close: () => database.close() };
 }
 
 test.each(Object.entries(DEFECTS))(
   '%s exits with 1 and a reason, and answered events are stored',
   async (_, statement) => {
-    const { instep, post, countEvents, close } = await start(plant(statement));
-    expect((await post()).status).toBe(200);
+    const { instep, countEvents, close } = await start(plant(statement));
+    expect((await instep.post(eventBody())).status).toBe(200);
     expect(await instep.stop('SIGUSR2')).toBe(1);
     expect(JSON.parse(instep.lines.at(-1) ?? '')).toMatchObject({
       level: 'fatal',

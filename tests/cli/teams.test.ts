@@ -122,21 +122,6 @@ test.each(['show 4711', 'link 4711 --customer cus_nobody'])('%s exits with 1', a
   });
 });
 
-test('a customer of another team exits with 1 and changes nothing', async () => {
-  await addTeam(database.query, { name: 'First', customerId: 'cus_taken' });
-  const id = await addTeam(database.query, { name: 'Second', customerId: null });
-  for (const command of [
-    ['link', String(id), '--customer', 'cus_taken'],
-    ['add', '--name', 'Third', '--customer', 'cus_taken'],
-  ]) {
-    const { code, stdout, stderr } = await team(...command);
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toContain('teams_provider_customer_id_key');
-    expect(stderr).toMatch(/^instep: .*\n$/m);
-  }
-  expect(await readTeam(database.query, id)).toMatchObject({ customerId: null });
-});
-
 test('names a required column that only the app can fill', async () => {
   const created = await createDatabase();
   await created.database.query(`

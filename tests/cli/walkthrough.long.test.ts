@@ -1,13 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { createSubscriptionEvent, type FakeStripeApi, startFakeStripeApi } from 'instep/testing';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createSubscriptionEvent, startFakeStripeApi } from 'instep/testing';
+import { afterAll, expect, test } from 'vitest';
 import { createMigratedDatabase } from '../support/postgres/test-database.ts';
-import {
-  type InstepProcess,
-  runInstep,
-  SETTINGS,
-  startInstep,
-} from '../support/process/instep-process.ts';
+import { runInstep, SETTINGS, startInstep } from '../support/process/instep-process.ts';
 
 /** The subscription at Stripe, as of the newest of the events below. */
 const { object } = createSubscriptionEvent({
@@ -35,19 +30,14 @@ const STEPS = section
     };
   });
 
-let stripe: FakeStripeApi;
-let server: InstepProcess;
-let environment: Record<string, string>;
-beforeAll(async () => {
-  stripe = await startFakeStripeApi({ productNames: { prod_pro: 'Pro' } });
-  stripe.subscriptions.set(object);
-  const DATABASE_URL = (await createMigratedDatabase()).href;
-  environment = { ...SETTINGS, DATABASE_URL, STRIPE_API_BASE: stripe.url };
-  server = await startInstep(environment);
-});
+const stripe = await startFakeStripeApi({ productNames: { prod_pro: 'Pro' } });
+stripe.subscriptions.set(object);
+const DATABASE_URL = (await createMigratedDatabase()).href;
+const environment = { ...SETTINGS, DATABASE_URL, STRIPE_API_BASE: stripe.url };
+const server = await startInstep(environment);
 afterAll(async () => {
-  await server?.stop();
-  await stripe?.close();
+  await server.stop();
+  await stripe.close();
 });
 
 test('the walkthrough of start.md shows what its commands print', async () => {

@@ -162,17 +162,6 @@ describe('the list', () => {
 });
 
 describe('a waiting customer', () => {
-  test('is linked to a team by its id with a #, and its events are replayed', async () => {
-    await park('cus_1');
-    const teamId = await newTeam('Acme');
-    const { text } = await linkRow('customer:cus_1', `#${teamId}`);
-    expect(text).toContain(
-      `Done cus_1 : Linked to team ${teamId}. Team ${teamId}: no plan yet → Pro.`,
-    );
-    expect(text).toContain(EMPTY);
-    expect(await planOf(teamId)).toMatchObject({ planName: 'Pro', subscriptionStatus: 'active' });
-  });
-
   test('whose plan changed meanwhile is linked, which says the first plan and the last', async () => {
     const ids = { customerId: 'cus_1', subscriptionId: 'sub_1', productId: 'prod_pro' };
     for (const [index, status] of ['trialing', 'active', 'canceled'].entries()) {

@@ -8,8 +8,7 @@ import {
   createConsole,
   toNodeListener,
 } from 'instep-console';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import type { Database } from '../support/internals/database.ts';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { addTeam } from '../support/internals/rows.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { SETTINGS } from '../support/process/instep-process.ts';
@@ -19,19 +18,12 @@ import { receivedEvent } from '../support/stripe/events.ts';
 const BASE = '/admin/billing';
 const ORIGIN = 'https://app.example';
 
-let database: Database;
-let environment: Record<string, string>;
-let teamId: number;
-beforeAll(async () => {
-  const created = await createDatabase();
-  database = created.database;
-  environment = { ...SETTINGS, DATABASE_URL: created.url.href };
-  teamId = Number(await addTeam(database.query, { name: 'Acme', customerId: 'cus_acme' }));
-  await addTeam(database.query, { name: 'Unlinked', customerId: null });
-  await openPipeline(database)([receivedEvent({ customerId: 'cus_acme' })]);
-  await openPipeline(database)([receivedEvent({ customerId: 'cus_parked' })]);
-});
-afterAll(() => database.close());
+const { url, database } = await createDatabase();
+const environment = { ...SETTINGS, DATABASE_URL: url.href };
+const teamId = Number(await addTeam(database.query, { name: 'Acme', customerId: 'cus_acme' }));
+await addTeam(database.query, { name: 'Unlinked', customerId: null });
+await openPipeline(database)([receivedEvent({ customerId: 'cus_acme' })]);
+await openPipeline(database)([receivedEvent({ customerId: 'cus_parked' })]);
 
 const logger = createLogger('silent');
 

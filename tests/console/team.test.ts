@@ -153,14 +153,6 @@ describe('the comparison with Stripe', () => {
     expect((await press(teamId, 'compare')).results).toEqual(['in-sync']);
   });
 
-  test('shows a difference that was dismissed, and restores it', async () => {
-    const { teamId } = await arrangeMissed();
-    const dismissed = await press(teamId, 'dismiss', { note: 'Partner deal', confirmed: 'yes' });
-    expect(dismissed.text).toContain('Dismissed until it changes: Partner deal');
-    expect(dismissed.html).not.toContain('value="repair team:');
-    expect((await press(teamId, 'restore')).html).toContain('value="repair team:');
-  });
-
   test('says that Stripe does not know the customer, and links another one', async () => {
     const { deliver, get, teamId } = await arrange();
     await deliver(0);

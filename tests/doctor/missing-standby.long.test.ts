@@ -1,17 +1,14 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { PostgresCluster } from '../support/postgres/postgres-cluster.ts';
 import { runInstep } from '../support/process/instep-process.ts';
 import { openExaminedAccount } from '../support/stripe/examined-account.ts';
 
-let cluster: PostgresCluster;
-beforeAll(async () => {
-  cluster = await PostgresCluster.create();
-  await cluster.start();
-  await runInstep(['migrate', '--create-tables'], { DATABASE_URL: cluster.url.href });
-  // It sees that there are standbys, but not their states.
-  await cluster.ask('create role viewer login in role pg_read_all_data');
-});
-afterAll(() => cluster?.remove());
+const cluster = await PostgresCluster.create();
+await cluster.start();
+await runInstep(['migrate', '--create-tables'], { DATABASE_URL: cluster.url.href });
+// It sees that there are standbys, but not their states.
+await cluster.ask('create role viewer login in role pg_read_all_data');
+afterAll(() => cluster.remove());
 
 test('a missing synchronous standby is an issue', async () => {
   const account = await openExaminedAccount();

@@ -2,13 +2,11 @@ import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { signWebhook } from 'instep/testing';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { addTeam } from '../support/internals/rows.ts';
 import { connect, createMigratedDatabase } from '../support/postgres/test-database.ts';
-import { SETTINGS } from '../support/process/instep-process.ts';
+import { postSigned, SETTINGS } from '../support/process/instep-process.ts';
 import { ROOT } from '../support/repository.ts';
-import { WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
 import { eventBody } from '../support/stripe/events.ts';
 
 const ENGINE = join(ROOT, 'packages/engine');
@@ -45,9 +43,7 @@ test('the program of the README serves the two endpoints', async () => {
   );
 
   const body = eventBody({ customerId: 'cus_alone', status: 'active' });
-  const headers = { 'stripe-signature': signWebhook(body, WEBHOOK_SECRET, Date.now()) };
-  const webhook = `${address}/api/stripe/webhook`;
-  expect((await fetch(webhook, { method: 'POST', body, headers })).status).toBe(200);
+  expect((await postSigned(address, body)).status).toBe(200);
   const text = 'select subscription_status as status from teams where id = $1';
   expect(await database.query(text, [teamId])).toEqual([{ status: 'active' }]);
   expect(await (await fetch(`${address}/api/user`)).json()).toBe(null);

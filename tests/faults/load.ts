@@ -1,12 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ApplicationId } from 'instep';
-import { signWebhook } from 'instep/testing';
 import { expect } from 'vitest';
 import { expectedTeam, type TrueChange } from '../../simulation/expected-team.ts';
 import { createRandom, type Random } from '../../simulation/random.ts';
 import type { Database } from '../support/internals/database.ts';
 import { addTeam, readTeam } from '../support/internals/rows.ts';
-import { HEADERS, WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
+import { postSigned } from '../support/process/instep-process.ts';
 import { eventBody } from '../support/stripe/events.ts';
 
 /** The observations of a sender that behaves like Stripe. */
@@ -86,15 +85,8 @@ export async function startLoad(database: Database, options: LoadOptions): Promi
 
   async function attempt(body: string): Promise<number | string> {
     try {
-      const response = await fetch(`${options.url()}/api/stripe/webhook`, {
-        method: 'POST',
-        headers: {
-          ...HEADERS,
-          'stripe-signature': signWebhook(body, WEBHOOK_SECRET, Date.now()),
-        },
-        body,
-        signal: AbortSignal.timeout(timeoutMs),
-      });
+      const signal = AbortSignal.timeout(timeoutMs);
+      const response = await postSigned(options.url(), body, { signal });
       await response.arrayBuffer();
       return response.status;
     } catch (error) {

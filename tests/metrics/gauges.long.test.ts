@@ -37,12 +37,6 @@ test('concurrent scrapes share one read of the database, and a later scrape read
   expect(asked).toBe(2);
 });
 
-test('issues are counted by code, and codes without issues are zeros', async () => {
-  const value = observed(async () => ({ issues: [{ code: 'out-of-sync', count: 3 }] }));
-  expect(await value('instep_issues{code="out-of-sync"}')).toBe(3);
-  expect(await value('instep_issues{code="plan-refused"}')).toBe(0);
-});
-
 test('a defect is not reported as an unavailable database', async () => {
   const value = observed(async () => {
     throw new TypeError('a defect');

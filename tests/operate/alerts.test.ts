@@ -2,12 +2,10 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { inspect } from 'node:util';
 import type { Issue } from 'instep/operate';
-import { signWebhook } from 'instep/testing';
 import { createAlertsJob } from 'instep-operate/host';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { runInstep, startInstep } from '../support/process/instep-process.ts';
-import { WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
 
 /** A chat or a program that receives alerts. */
 type Message = { path: string; text: string; issues?: object[] };
@@ -168,8 +166,7 @@ test('a server reports an issue, and the command tries the receiver', async () =
       type: 'customer.subscription.updated',
       data: { object: {} },
     });
-    const headers = { 'stripe-signature': signWebhook(body, WEBHOOK_SECRET, Date.now()) };
-    await fetch(`${server.url}/api/stripe/webhook`, { method: 'POST', body, headers });
+    await server.post(body);
     const codes = () => messages.flatMap(({ issues = [] }) => issues);
     await expect
       .poll(codes, { timeout: 20_000 })

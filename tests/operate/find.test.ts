@@ -2,16 +2,11 @@ import {
   eventsNamed,
   explainEvent,
   explainTeam,
-  findCustomers,
-  findEvents,
   findTeams,
   openContext,
-  readReconciliation,
-  readTeam,
   teamNamed,
 } from 'instep/operate';
 import { beforeAll, expect, test } from 'vitest';
-import { collect } from '../support/collect.ts';
 import { openOperatedAccount } from '../support/stripe/operated-account.ts';
 
 const { account, context, query, newTeam } = await openOperatedAccount();
@@ -23,29 +18,6 @@ beforeAll(async () => {
   await account.happen({ ...fields, eventId: 'evt_1', createdSeconds });
   const end = { status: 'canceled', createdSeconds: createdSeconds + 60 };
   await account.happen({ ...fields, eventId: 'evt_2', ...end });
-});
-
-test('finds teams page by page, and exports all of them', async () => {
-  const first = await findTeams(context).page({ limit: 1 });
-  expect(first).toMatchObject({ rows: [{ id: acme }], next: acme, previous: null });
-  const second = await findTeams(context).page({ limit: 1, start: { side: 'after', key: acme } });
-  expect(second).toMatchObject({ rows: [{ id: other }], next: null });
-  expect((await collect(findTeams(context).all())).map(({ id }) => id)).toEqual([acme, other]);
-});
-
-test('reads a team with the plan that it lost', async () => {
-  expect(await readTeam(context, acme)).toMatchObject({
-    ...{ id: acme, name: 'Acme', customerId: 'cus_1' },
-    plan: { subscriptionStatus: 'canceled' },
-    lostPlan: { productId: 'prod_pro', planName: 'Pro' },
-  });
-  expect(await readTeam(context, 'no such id')).toBeNull();
-});
-
-test('finds the customer of a subscription', async () => {
-  const { customerIds, teams } = await findCustomers(context, 'sub_1');
-  expect(customerIds).toContain('cus_1');
-  expect(teams).toMatchObject([{ id: acme }]);
 });
 
 test('finds events by id or position, and explains them', async () => {
@@ -61,14 +33,6 @@ test('finds events by id or position, and explains them', async () => {
   });
 });
 
-test('reads events newest first, and exports them in either order', async () => {
-  const { rows, next } = await findEvents(context).page({ limit: 1 });
-  expect(rows).toMatchObject([{ eventId: 'evt_2' }]);
-  expect(next).toBe(rows[0]?.position);
-  const oldestFirst = await collect(findEvents(context, {}, 'oldest first').all());
-  expect(oldestFirst.map(({ eventId }) => eventId)).toEqual(['evt_1', 'evt_2']);
-});
-
 test('explains why a team has no plan, by the subscription that decides it', async () => {
   const explained = await explainTeam(context, acme);
   expect(explained).toMatchObject({
@@ -81,11 +45,6 @@ test('explains why a team has no plan, by the subscription that decides it', asy
   expect(explained?.timeline.items).toHaveLength(2);
   expect((await explainTeam(context, other))?.status).toEqual({ kind: 'unlinked' });
   expect(await explainTeam(context, 'no such id')).toBeNull();
-});
-
-test('there is no reconciliation before the first one', async () => {
-  const none = { isRunning: false, progress: null, endedAtMs: null };
-  expect(await readReconciliation(context)).toEqual(none);
 });
 
 test('an environment without a usable configuration is refused', async () => {

@@ -1,4 +1,4 @@
-import { type ApplicationId, readPlanNames } from 'instep/operate';
+import type { ApplicationId } from 'instep/operate';
 import { readTeamChanges } from 'instep-engine/postgres';
 import { beforeEach, expect, test } from 'vitest';
 import { readAccess } from '../support/internals/access.ts';
@@ -41,27 +41,6 @@ test('a plan that is given is access, is recorded with who and why, and no compa
   expect(action?.changes).toMatchObject([{ id: change?.id }]);
   expect((await account.reconcile()).code).toBe(0);
   expect(await planOf(teamId)).toEqual(GIVEN);
-});
-
-test('what was given is taken away again, and nothing else is', async () => {
-  const teamId = await newTeam(null);
-  await setPlan(teamId, 'Pro');
-  expect(await setPlan(teamId, null)).toMatchObject({
-    result: { code: 'plan-set', planName: null, former: 'Pro' },
-  });
-  expect(await planOf(teamId)).toMatchObject({ planName: null, subscriptionStatus: null });
-  expect(await setPlan(teamId, null)).toMatchObject({ isDone: false });
-});
-
-test('another name than those that are known is asked about', async () => {
-  const teamId = await newTeam(null);
-  expect(await setPlan(teamId, 'Prro')).toMatchObject({
-    isDone: false,
-    result: { code: 'unknown-plan', planName: 'Prro', plans: ['Pro'] },
-  });
-  expect(await planOf(teamId)).toMatchObject({ planName: null });
-  expect(await setPlan(teamId, 'Partner', true)).toMatchObject({ isDone: true });
-  expect(await readPlanNames(context)).toEqual(['Partner', 'Pro']);
 });
 
 test('where a subscription decides, no plan is given and none is taken away', async () => {

@@ -1,11 +1,9 @@
 import fc from 'fast-check';
-import { signWebhook } from 'instep/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Database } from '../support/internals/database.ts';
 import { connect, createEmptyDatabase } from '../support/postgres/test-database.ts';
 import { type InstepProcess, runInstep, startInstep } from '../support/process/instep-process.ts';
 import { SCHEMAS, type Schema, schemaSql } from '../support/schemas/schemas.ts';
-import { WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
 import { eventBody, receivedEvent } from '../support/stripe/events.ts';
 import { repetitions } from '../support/test-length.ts';
@@ -129,12 +127,8 @@ describe.each(SCHEMAS)('%s', (schema) => {
     return found?.row ?? {};
   }
 
-  async function post(fields: Parameters<typeof eventBody>[0]): Promise<number> {
-    const body = namedBody(fields);
-    const headers = { 'stripe-signature': signWebhook(body, WEBHOOK_SECRET, Date.now()) };
-    const address = `${instep.url}/api/stripe/webhook`;
-    return (await fetch(address, { method: 'POST', body, headers })).status;
-  }
+  const post = async (fields: Parameters<typeof eventBody>[0]) =>
+    (await instep.post(namedBody(fields))).status;
 
   test('an event that grants the plan writes the fields that the table has, and one that ends it clears them', async () => {
     await database.query(insert, ['cus_1']);

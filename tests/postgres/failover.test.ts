@@ -1,20 +1,16 @@
 import { EventEmitter, once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DatabaseUnavailable } from 'instep-engine/postgres';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Database } from '../support/internals/database.ts';
 import { startProxy } from '../support/network/tcp-proxy.ts';
 import { PostgresCluster } from '../support/postgres/postgres-cluster.ts';
 import { connect } from '../support/postgres/test-database.ts';
 
-let cluster: PostgresCluster;
-
-beforeAll(async () => {
-  cluster = await PostgresCluster.create();
-  await cluster.start();
-  await cluster.ask('create table notes (text text)');
-});
-afterAll(() => cluster?.remove());
+const cluster = await PostgresCluster.create();
+await cluster.start();
+await cluster.ask('create table notes (text text)');
+afterAll(() => cluster.remove());
 
 const connectTo = (url: string) =>
   connect(new URL(url), { maxConnections: 5, statementTimeoutMs: 1_000 });

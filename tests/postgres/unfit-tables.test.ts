@@ -12,13 +12,6 @@ import {
   postgresServers,
 } from '../support/postgres/test-database.ts';
 
-const COLUMNS = [
-  ['users', 'id', 'integer, uuid or text'],
-  ['users', 'email', 'text'],
-  ['users', 'password_hash', 'text'],
-  ['teams', 'provider_customer_id', 'text'],
-] as const;
-
 describe.each(postgresServers)('$name', (server) => {
   let database: Database;
   beforeAll(async () => {
@@ -40,12 +33,6 @@ describe.each(postgresServers)('$name', (server) => {
     for (const problem of error.problems) expect(error.message).toContain(problem);
     return error.problems;
   }
-
-  test.each(COLUMNS)('%s.%s is reported when it is missing', async (table, column, type) => {
-    expect(await problemsAfter(`alter table ${table} drop column ${column} cascade`)).toEqual([
-      `${table}.${column} (${type}) is missing`,
-    ]);
-  });
 
   test.each([
     ['users', 'id', 'numeric', 'integer, uuid or text'],

@@ -156,14 +156,6 @@ describe('a batch', () => {
   });
 });
 
-describe('a run of a maintenance job', () => {
-  test('is a trace of its own', async () => {
-    const run = await spans.find('maintain plan-names');
-    expect(run.parentSpanContext).toBeUndefined();
-    expect(spans.partsOf(run).map(({ name }) => name)).toContain('read_nameless_customers');
-  });
-});
-
 test('no span contains personal data, an id or a secret', () => {
   const all = spans.all().map(({ name, attributes, events, status, links }) => {
     return JSON.stringify({ name, attributes, events, status, links });

@@ -1,20 +1,14 @@
-import { signWebhook } from 'instep/testing';
 import { expect, test } from 'vitest';
 import { createMigratedDatabase } from '../support/postgres/test-database.ts';
-import { SETTINGS, spawnInstep } from '../support/process/instep-process.ts';
-import { WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
+import { postSigned, SETTINGS, spawnInstep } from '../support/process/instep-process.ts';
 import { eventBody } from '../support/stripe/events.ts';
 
 async function startServer() {
   const DATABASE_URL = (await createMigratedDatabase()).href;
   const instep = spawnInstep(['serve'], { ...SETTINGS, DATABASE_URL });
   await instep.writes(/"listening"/);
-  const [, address] = /"url":"([^"]+)"/.exec(instep.stdout) ?? [];
-  const post = async (body: string) => {
-    const headers = { 'stripe-signature': signWebhook(body, WEBHOOK_SECRET, Date.now()) };
-    const url = `${address}/api/stripe/webhook`;
-    return (await fetch(url, { method: 'POST', headers, body })).status;
-  };
+  const [, address = ''] = /"url":"([^"]+)"/.exec(instep.stdout) ?? [];
+  const post = async (body: string) => (await postSigned(address, body)).status;
   return { instep, post };
 }
 

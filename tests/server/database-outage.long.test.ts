@@ -1,7 +1,5 @@
-import { signWebhook } from 'instep/testing';
 import { afterAll, describe, expect, test, vi } from 'vitest';
 import { type Behavior, startProxy, type TcpProxy } from '../support/network/tcp-proxy.ts';
-import { WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
 import { NO_PLAN, useService } from '../support/service/contract-service.ts';
 import { eventBody } from '../support/stripe/events.ts';
 
@@ -19,11 +17,7 @@ afterAll(() => proxy?.close());
 
 const inTime = () => AbortSignal.timeout(DEADLINE_MS + MARGIN_MS);
 
-function post(body: string): Promise<Response> {
-  const headers = { 'stripe-signature': signWebhook(body, WEBHOOK_SECRET, Date.now()) };
-  const url = `${service.url}/api/stripe/webhook`;
-  return fetch(url, { method: 'POST', body, headers, signal: inTime() });
-}
+const post = (body: string) => service.postSigned(body, { signal: inTime() });
 
 function getUser(cookie: string): Promise<Response> {
   return fetch(`${service.url}/api/user`, { headers: { cookie }, signal: inTime() });

@@ -1,14 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { PostgresCluster } from '../support/postgres/postgres-cluster.ts';
 import { runInstep, startInstep } from '../support/process/instep-process.ts';
 
-let cluster: PostgresCluster;
-beforeAll(async () => {
-  cluster = await PostgresCluster.create();
-  await cluster.start();
-  await runInstep(['migrate', '--create-tables'], { DATABASE_URL: cluster.url.href });
-});
-afterAll(() => cluster?.remove());
+const cluster = await PostgresCluster.create();
+await cluster.start();
+await runInstep(['migrate', '--create-tables'], { DATABASE_URL: cluster.url.href });
+afterAll(() => cluster.remove());
 
 test('exits in time while its database is frozen', async () => {
   const instep = await startInstep({ DATABASE_URL: cluster.url.href });

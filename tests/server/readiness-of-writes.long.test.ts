@@ -1,27 +1,23 @@
 import { createLogger, openInstep, readConfig } from 'instep';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, expect, test, vi } from 'vitest';
 import { PostgresCluster } from '../support/postgres/postgres-cluster.ts';
 import { runInstep, SETTINGS } from '../support/process/instep-process.ts';
 
 const WAIT = { timeout: 30_000, interval: 200 };
 
-let cluster: PostgresCluster;
-let instep: Awaited<ReturnType<typeof openInstep>>;
-beforeAll(async () => {
-  cluster = await PostgresCluster.create();
-  await cluster.start();
-  const environment = { ...SETTINGS, DATABASE_URL: cluster.url.href };
-  await runInstep(['migrate', '--create-tables'], environment);
-  instep = await openInstep({
-    config: readConfig(environment),
-    logger: createLogger('silent'),
-    // Its writes would fail first, and close the connections.
-    maintenance: 'off',
-  });
+const cluster = await PostgresCluster.create();
+await cluster.start();
+const environment = { ...SETTINGS, DATABASE_URL: cluster.url.href };
+await runInstep(['migrate', '--create-tables'], environment);
+const instep = await openInstep({
+  config: readConfig(environment),
+  logger: createLogger('silent'),
+  // Its writes would fail first, and close the connections.
+  maintenance: 'off',
 });
 afterAll(async () => {
-  await instep?.close();
-  await cluster?.remove();
+  await instep.close();
+  await cluster.remove();
 });
 
 async function set(setting: string): Promise<void> {

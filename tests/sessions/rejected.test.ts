@@ -1,5 +1,5 @@
 import { createLogger, openInstep, readConfig } from 'instep';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { issueSession } from '../support/internals/sessions.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { SETTINGS } from '../support/process/instep-process.ts';
@@ -8,18 +8,11 @@ import { AUTH_SECRET } from '../support/secrets/test-secrets.ts';
 const OTHER_SECRET = 'the secret of another app, also longer than 32 bytes';
 
 const lines: string[] = [];
-let created: Awaited<ReturnType<typeof createDatabase>>;
-let instep: Awaited<ReturnType<typeof openInstep>>;
-beforeAll(async () => {
-  created = await createDatabase();
-  const config = readConfig({ ...SETTINGS, DATABASE_URL: created.url.href });
-  const logger = createLogger('warn', { write: (line) => lines.push(line) });
-  instep = await openInstep({ config, logger, maintenance: 'off' });
-});
-afterAll(async () => {
-  await instep?.close();
-  await created?.database.close();
-});
+const { url } = await createDatabase();
+const config = readConfig({ ...SETTINGS, DATABASE_URL: url.href });
+const logger = createLogger('warn', { write: (line) => lines.push(line) });
+const instep = await openInstep({ config, logger, maintenance: 'off' });
+afterAll(() => instep.close());
 
 /** The answer of `GET /api/user` to a token. */
 async function answerTo(token: string): Promise<unknown> {

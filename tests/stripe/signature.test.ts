@@ -18,11 +18,6 @@ test.each([SECRET, 'whsec_next'])('accepts a signature with the secret %s', (sec
   expect(verify(bytes('{"ü":"€"}'), sign('{"ü":"€"}', secret))).toBe('{"ü":"€"}');
 });
 
-test('accepts one valid signature among several', () => {
-  const header = sign('{}').replace(',v1=', `,v1=${'0'.repeat(64)},v0=x,v1=`);
-  expect(verify(bytes('{}'), header)).toBe('{}');
-});
-
 test.each([
   ['no header', null],
   ['an empty header', ''],
@@ -40,10 +35,6 @@ test.each([
   ['garbage', 't=,v1=,=,,v1'],
 ])('refuses %s', (_, header) => {
   expect(() => verify(bytes('{}'), header)).toThrow(SignatureInvalid);
-});
-
-test('accepts a signature from 300 seconds ago', () => {
-  expect(verify(bytes('{}'), sign('{}', SECRET, NOW_MS - 300_000))).toBe('{}');
 });
 
 test('refuses bytes that only decode to the signed text', () => {

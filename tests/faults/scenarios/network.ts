@@ -1,11 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { signWebhook } from 'instep/testing';
 import { migrate } from '../../support/internals/database.ts';
 import { type Behavior, startProxy } from '../../support/network/tcp-proxy.ts';
 import { PostgresCluster } from '../../support/postgres/postgres-cluster.ts';
 import { connect } from '../../support/postgres/test-database.ts';
-import { startInstep } from '../../support/process/instep-process.ts';
-import { WEBHOOK_SECRET } from '../../support/secrets/test-secrets.ts';
+import { postSigned, startInstep } from '../../support/process/instep-process.ts';
 import { eventBody } from '../../support/stripe/events.ts';
 import { startLoad } from '../load.ts';
 import type { Scenario } from '../scenario.ts';
@@ -101,12 +99,8 @@ async function expectUsable(url: string, behavior: Behavior): Promise<void> {
 
 async function post(url: string): Promise<number> {
   const body = eventBody({ customerId: 'cus_of_nobody' });
-  const response = await fetch(`${url}/api/stripe/webhook`, {
-    method: 'POST',
-    headers: { 'stripe-signature': signWebhook(body, WEBHOOK_SECRET, Date.now()) },
-    body,
-    signal: AbortSignal.timeout(DEADLINE_MS + MARGIN_MS),
-  });
+  const signal = AbortSignal.timeout(DEADLINE_MS + MARGIN_MS);
+  const response = await postSigned(url, body, { signal });
   await response.arrayBuffer();
   return response.status;
 }

@@ -2,7 +2,6 @@ import {
   ApiCollection,
   type FakeStripeApi,
   type SubscriptionEventFields,
-  signWebhook,
   startFakeStripeApi,
 } from 'instep/testing';
 import { afterAll, beforeAll } from 'vitest';
@@ -10,7 +9,6 @@ import type { Database } from '../internals/database.ts';
 import { addTeam } from '../internals/rows.ts';
 import { createDatabase } from '../postgres/test-database.ts';
 import { type InstepProcess, startInstep } from '../process/instep-process.ts';
-import { WEBHOOK_SECRET } from '../secrets/test-secrets.ts';
 import { eventBody } from '../stripe/events.ts';
 
 type Environment = Readonly<Record<string, string>>;
@@ -43,11 +41,7 @@ export function useBrowsedInstep(environment: Environment = {}) {
 
   /** Signs a body and posts it as Stripe does. */
   async function post(body: string): Promise<void> {
-    const response = await fetch(`${server.url}/api/stripe/webhook`, {
-      method: 'POST',
-      headers: { 'Stripe-Signature': signWebhook(body, WEBHOOK_SECRET, Date.now()) },
-      body,
-    });
+    const response = await server.post(body);
     if (response.status !== 200) throw new Error(`answered ${response.status}`);
   }
 

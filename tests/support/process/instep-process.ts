@@ -4,9 +4,10 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
+import { signWebhook } from 'instep/testing';
 import { atEndOfFile } from '../end-of-file.ts';
 import { checkOutput } from '../secrets/leaks.ts';
-import { API_KEY, AUTH_SECRET, WEBHOOK_SECRET } from '../secrets/test-secrets.ts';
+import { API_KEY, AUTH_SECRET, HEADERS, WEBHOOK_SECRET } from '../secrets/test-secrets.ts';
 
 export const PROGRAM = new URL('../../../packages/instep/dist/cli/instep.js', import.meta.url)
   .pathname;
@@ -145,9 +146,18 @@ export type InstepProcess = {
   readonly stdoutLines: readonly string[];
   /** Waits for a line with these members. */
   logged(members: LogLine): Promise<LogLine>;
+  /** Posts a body, signed as Stripe signs it. */
+  post(body: string, init?: RequestInit): Promise<Response>;
   /** Sends the signal; resolves with the exit code. */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 };
+
+/** Posts a body to a server, signed as Stripe signs it. */
+export function postSigned(url: string, body: string, init: RequestInit = {}): Promise<Response> {
+  const signature = { 'stripe-signature': signWebhook(body, WEBHOOK_SECRET, Date.now()) };
+  const headers = { ...HEADERS, ...signature };
+  return fetch(`${url}/api/stripe/webhook`, { method: 'POST', headers, body, ...init });
+}
 
 /**
  * The exit code after an unexpected error. The last lines are printed, because a test often sees only its
@@ -214,6 +224,7 @@ export async function startInstep(
     lines,
     stdoutLines,
     logged,
+    post: (body, init) => postSigned(String(url), body, init),
     stop(signal = 'SIGTERM') {
       isExpected = true;
       child.kill(signal);

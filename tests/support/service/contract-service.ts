@@ -1,12 +1,11 @@
 import type { ApplicationId } from 'instep';
-import { signWebhook } from 'instep/testing';
 import type { Plan, PlanInRow } from 'instep-engine/rule';
 import { afterAll, beforeAll } from 'vitest';
 import type { Database } from '../internals/database.ts';
 import { addTeam, addUser, readTeam } from '../internals/rows.ts';
 import { createDatabase } from '../postgres/test-database.ts';
 import { type InstepProcess, startInstep } from '../process/instep-process.ts';
-import { HEADERS, PROFILE, WEBHOOK_SECRET } from '../secrets/test-secrets.ts';
+import { HEADERS, PROFILE } from '../secrets/test-secrets.ts';
 import { sessionCookie } from './session-cookie.ts';
 
 let count = 0;
@@ -54,8 +53,7 @@ export function useService(
       }),
 
     /** Posts a body, signed as Stripe signs it. */
-    postSigned: (body: string) =>
-      service.postRaw(body, { 'stripe-signature': signWebhook(body, WEBHOOK_SECRET, Date.now()) }),
+    postSigned: (body: string, init?: RequestInit) => instep.post(body, init),
 
     async addUser() {
       count += 1;

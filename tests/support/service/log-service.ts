@@ -1,7 +1,4 @@
 import type { SubscriptionEventFields } from 'instep/testing';
-import { beforeAll } from 'vitest';
-import type { Database } from '../internals/database.ts';
-import type { Ingest } from '../internals/ingest.ts';
 import { addTeam } from '../internals/rows.ts';
 import { createDatabase } from '../postgres/test-database.ts';
 import { runInstep } from '../process/instep-process.ts';
@@ -9,39 +6,20 @@ import { eventBody, received } from '../stripe/events.ts';
 import { openPipeline } from './pipelines.ts';
 
 /** A database with events in its log, and the command `instep events` on it. */
-export function useLog() {
-  let database: Database;
-  let ingest: Ingest;
-  let url: string;
-  beforeAll(async () => {
-    const created = await createDatabase();
-    database = created.database;
-    url = created.url.href;
-    ingest = openPipeline(database, async () => 'Pro');
-  });
-
+export async function openLog() {
+  const { url, database } = await createDatabase();
+  const ingest = openPipeline(database, async () => 'Pro');
   return {
-    get database() {
-      return database;
-    },
-    get databaseUrl() {
-      return url;
-    },
-
+    database,
+    databaseUrl: url.href,
     addTeam: (customerId: string) => addTeam(database.query, { name: 'Team', customerId }),
 
-    /** Ingests an event, as if it had been received at that time. */
-    async deliver(
-      fields: Partial<SubscriptionEventFields>,
-      receivedAtMs = Date.now(),
-    ): Promise<void> {
-      await ingest([received(eventBody(fields), receivedAtMs)]);
-    },
+    /** Ingests an event. */
+    deliver: (fields: Partial<SubscriptionEventFields>) =>
+      ingest([received(eventBody(fields), Date.now())]),
 
     /** Ingests any body. */
-    async deliverBody(body: string): Promise<void> {
-      await ingest([received(body, Date.now())]);
-    },
+    deliverBody: (body: string) => ingest([received(body, Date.now())]),
 
     /** The position of the event with this id. */
     async positionOf(eventId: string): Promise<number> {
@@ -52,8 +30,7 @@ export function useLog() {
       return row?.position ?? 0;
     },
 
-    events: (args: readonly string[], environment: Readonly<Record<string, string>> = {}) =>
-      runInstep(['events', ...args], { DATABASE_URL: url, ...environment }),
+    events: (args: readonly string[]) => runInstep(['events', ...args], { DATABASE_URL: url.href }),
   };
 }
 
