@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
-import { writeProductName } from '../support/internals/rows.ts';
+import { addTeam, writeProductName } from '../support/internals/rows.ts';
 import { lockTeam, whileHeld } from '../support/postgres/locks.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
@@ -11,7 +11,9 @@ const store = useDatabase(embeddedServer);
 const run = (statement: string) => store.database.query(statement);
 const signal = new AbortController().signal;
 
-beforeEach(() => run('truncate teams, instep.customers, instep.products'));
+beforeEach(() =>
+  run('truncate teams, instep.customers, instep.products, instep.plan_changes cascade'),
+);
 
 /** Teams with a plan whose product has no name yet, and their job. */
 async function namelessTeams(count: number) {
@@ -33,6 +35,11 @@ async function planNames(): Promise<Record<string, number>> {
   return Object.fromEntries(rows.map((row) => [row.plan_name, row.count]));
 }
 
+async function causes(): Promise<string[]> {
+  const statement = 'select cause from instep.plan_changes order by id';
+  return (await store.database.query<{ cause: string }>(statement)).map(({ cause }) => cause);
+}
+
 test('teams get the name of their plan once it is known, and a locked team delays no other', async () => {
   const { teams, job } = await namelessTeams(3);
   await job();
@@ -44,6 +51,30 @@ test('teams get the name of their plan once it is known, and a locked team delay
   });
   await job();
   expect(await planNames()).toEqual({ Late: 3 });
+});
+
+test.each([
+  ['an event without an effect', { status: 'past_due' }],
+  ['a late event', { createdSeconds: 1 }],
+])('%s gives the team the name that is known by now', async (_, fields) => {
+  const { teams } = await namelessTeams(1);
+  await writeProductName(store.database.query, 'prod_late', 'Late');
+  const customerId = teams[0]?.customerId ?? '';
+  await openPipeline(store.database)([
+    receivedEvent({ customerId, productId: 'prod_late', ...fields }),
+  ]);
+  expect(await planNames()).toEqual({ Late: 1 });
+  expect(await causes()).toEqual(['event', 'name']);
+});
+
+test('a customer that gets a second team has no team without the name', async () => {
+  const { teams } = await namelessTeams(1);
+  await writeProductName(store.database.query, 'prod_late', 'Late');
+  await run('alter table teams drop constraint teams_provider_customer_id_key');
+  await addTeam(store.database.query, { name: 'Second', customerId: teams[0]?.customerId ?? '' });
+  await openSettleJobs(store.database).emptyTeams(signal);
+  expect(await planNames()).toEqual({ Late: 2 });
+  expect(await causes()).toEqual(['event', 'name', 'link']);
 });
 
 test('a plan that the app changed meanwhile keeps the name that the app gave it', async () => {

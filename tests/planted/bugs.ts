@@ -108,11 +108,11 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     '',
   ]),
   engine.core('an empty row is not filled', DECIDE, [
-    'isApplied || isPlanOf(team.plan, NO_PLAN);',
-    'isApplied;',
+    'isApplied || isNameless || isPlanOf(team.plan, NO_PLAN);',
+    'isApplied || isNameless;',
   ]),
   engine.core("the application's own plan is overwritten by maintenance", DECIDE, [
-    'isApplied || isPlanOf(team.plan, NO_PLAN);',
+    'isApplied || isNameless || isPlanOf(team.plan, NO_PLAN);',
     'true;',
   ]),
   engine.core('only one team of a customer is changed', DECIDE, [

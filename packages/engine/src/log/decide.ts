@@ -53,7 +53,12 @@ export type CustomerDecision = {
 };
 
 /** `plan`: what the team gets; `null`: its row stays as it is. */
-export type TeamDecision = { readonly team: StoredTeam; readonly plan: PlanInRow | null };
+export type TeamDecision = {
+  readonly team: StoredTeam;
+  readonly plan: PlanInRow | null;
+  /** Whether its row lacks nothing but the name of the plan. */
+  readonly isNameless: boolean;
+};
 
 /** An event for the log, once, however often it is in the batch. Of one that is known, only deliveries are counted. */
 export type EventDecision = {
@@ -160,15 +165,26 @@ function decideTeam(
   { state, plan, isApplied }: Pick<CustomerDecision, 'state' | 'plan'> & { isApplied: boolean },
   { planSelection, isReplaced = () => false }: DecideOptions,
 ): TeamDecision & { isKept: boolean } {
-  const unchanged = { team, plan: null, isKept: false };
+  // The write knows names that no event had, so whatever stores a customer names its teams.
+  const isNameless = plan !== null && lacksOnlyName(team.plan, plan);
+  const unchanged = { team, plan: null, isNameless, isKept: false };
   const isForced = isReplaced(team.plan, state);
   const shouldBe = isForced ? (plan ?? NO_PLAN) : plan;
-  const isAffected = isForced || isApplied || isPlanOf(team.plan, NO_PLAN);
-  if (shouldBe === null || !isAffected || isPlanOf(team.plan, shouldBe)) return unchanged;
+  const isAffected = isForced || isApplied || isNameless || isPlanOf(team.plan, NO_PLAN);
+  if (shouldBe === null || !isAffected) return unchanged;
+  if (isPlanOf(team.plan, shouldBe) && !isNameless) return unchanged;
   // The end of another subscription says nothing about one that only the application knows.
   const isEnd = planSelection === 'best' && shouldBe.providerSubscriptionId === null;
   if (!isForced && isEnd && planWriterOf(team.plan, state) === 'unknown subscription') {
     return { ...unchanged, isKept: true };
   }
-  return { team, plan: partOf(shouldBe, team.plan), isKept: false };
+  return { ...unchanged, plan: partOf(shouldBe, team.plan) };
+}
+
+function lacksOnlyName(row: PlanInRow, plan: Plan): boolean {
+  return (
+    row.planName === null &&
+    plan.providerProductId !== null &&
+    isPlanOf(row, { ...plan, planName: null })
+  );
 }

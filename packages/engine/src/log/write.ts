@@ -47,19 +47,19 @@ function customerJson(decision: CustomerDecision): string {
 
 function teamRows({ customer, teams, changedBy, options }: CustomerDecision) {
   const { operator } = changedBy ?? options;
+  const given = changedBy === null ? options.cause : causeOf(changedBy);
   const change = {
-    cause: changedBy === null ? (options.cause ?? 'link') : causeOf(changedBy),
     event_key: changedBy?.key,
     event_id: changedBy?.eventId,
     event_created_at: timeText(changedBy?.subscription.createdSeconds),
     operator: operator?.name,
     action_id: operator?.actionId,
   };
-  return teams.map(({ team, plan }) => ({
+  return teams.map(({ team, plan, isNameless }) => ({
     team_id: team.id,
     customer_id: customer.customerId,
     ...planColumns(team.plan, '_before'),
-    ...(plan !== null && change),
+    ...(plan !== null && { ...change, cause: given ?? (isNameless ? 'name' : 'link') }),
   }));
 }
 

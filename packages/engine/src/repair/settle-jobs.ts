@@ -4,14 +4,10 @@
 import type { Settle } from '../log/pipeline.ts';
 import type { Query } from '../postgres/database.ts';
 import { type DuePage, type Examined, findCustomers } from '../postgres/examine.ts';
-import { readStates } from '../postgres/statements/customers.ts';
 import { readEmptyTeams } from '../postgres/statements/teams.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { isAfter } from '../postgres/tables/id-from-text.ts';
-import type { CustomerState } from '../rule/customer-state.ts';
-import type { PlanInRow } from '../rule/plan-fields.ts';
 import { PLAN_SELECTIONS, type PlanSelection } from '../rule/plan-selection.ts';
-import { planWriterOf } from '../rule/plan-writer.ts';
 import { createRepairJob, type RepairOptions, readDue } from './repair-job.ts';
 
 type SettleOptions = RepairOptions & {
@@ -24,17 +20,13 @@ const SETTLED_AT_ONCE = { limit: 200, longestRestMs: 10_000 };
 
 export function createSettleJobs({ settle, planSelection, ...options }: SettleOptions) {
   const { query } = options;
-  const job = (name: string, find: (page: DuePage) => Promise<Examined<string>>, repair = settle) =>
-    createRepairJob({ ...SETTLED_AT_ONCE, name, find, repair: (id) => repair(id) }, options);
+  const job = (name: string, find: (page: DuePage) => Promise<Examined<string>>) =>
+    createRepairJob({ ...SETTLED_AT_ONCE, name, find, repair: (id) => settle(id) }, options);
   return [
     job('parked-events', (page) => readCustomersOfParkedEvents(query, page)),
     job('empty-teams', (page) => readEmptyTeams(query, page)),
     job('access-rules', (page) => readCustomersOfOtherRules(query, planSelection, page)),
-    job(
-      'plan-names',
-      (page) => readNamelessCustomers(query, page),
-      (customerId) => nameTeams(query, customerId, settle),
-    ),
+    job('plan-names', (page) => readNamelessCustomers(query, page)),
   ];
 }
 
@@ -99,13 +91,4 @@ async function readNamelessCustomers(
        limit $2`,
     values: [exceptIds, limit],
   });
-}
-
-const isFromInstep = (plan: PlanInRow, state: CustomerState) =>
-  planWriterOf(plan, state) === 'instep';
-
-/** Writes the name of the plan to the teams of a customer, unless the application has written another plan. */
-async function nameTeams(query: Query, customerId: string, settle: Settle): Promise<boolean> {
-  const { names } = await readStates(query, [customerId]);
-  return await settle(customerId, { cause: 'name', names, isReplaced: isFromInstep });
 }
