@@ -1,6 +1,9 @@
+import { createLogger } from 'instep';
 import { Stopped } from 'instep-engine/runtime';
+import type { DuePage } from 'instep-engine/src/postgres/examine.ts';
+import { createRepairJob } from 'instep-engine/src/repair/repair-job.ts';
 import { afterEach, expect, test, vi } from 'vitest';
-import { type LeasedRun, sweep, withLease } from '../support/internals/repair.ts';
+import { type LeasedRun, withLease } from '../support/internals/repair.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 
@@ -53,28 +56,39 @@ test('one of several instances runs a job, once while it is not due, and at once
   expect(await runAs('two', complete)).toBeNull();
 });
 
-/** Sweeps three pages; each reading of the clock is this much later. Returns the pages of a run. */
-function openSweep(stepMs: number) {
+/** Searches three pages; each reading of the clock is this much later. Returns what a run repairs. */
+function openSearch(stepMs: number) {
   let nowMs = 0;
-  let progress: object | null = null;
-  const complete = async (saved: object) => {
-    progress = saved;
+  let repaired: string[] = [];
+  const search = {
+    ...{ name: 'empty-teams', limit: 10, longestRestMs: 0 },
+    async find({ afterId }: DuePage) {
+      const page = Number(afterId) + 1;
+      return { found: [String(page)], examinedTo: page === 3 ? null : page };
+    },
+    async repair(id: string) {
+      repaired.push(id);
+      return true;
+    },
   };
-  const examine = async (after: number | string | null) => {
-    const page = Number(after) + 1;
-    return { found: [page], examinedTo: page === 3 ? null : page };
+  const { query } = store.database;
+  const instance = { query, logger: createLogger('silent'), holder: 'one', dueAfterMs: 0 };
+  const job = createRepairJob(search, { ...instance, clockMs: () => (nowMs += stepMs) });
+  return async () => {
+    repaired = [];
+    await job.run(new AbortController().signal);
+    return repaired;
   };
-  return () => sweep({ progress, complete }, examine, { clockMs: () => (nowMs += stepMs) });
 }
 
-test('a sweep goes through all pages, and the next one begins again', async () => {
-  const run = openSweep(0);
-  expect(await run()).toEqual([1, 2, 3]);
-  expect(await run()).toEqual([1, 2, 3]);
+test('a search goes through all pages, and the next one begins again', async () => {
+  const run = openSearch(0);
+  expect(await run()).toEqual(['1', '2', '3']);
+  expect(await run()).toEqual(['1', '2', '3']);
 });
 
-test('a sweep that is out of time is continued by the next run', async () => {
-  const run = openSweep(1_000);
+test('a search that is out of time is continued by the next run', async () => {
+  const run = openSearch(1_000);
   const pages = [await run(), await run(), await run(), await run()];
-  expect(pages).toEqual([[1], [2], [3], [1]]);
+  expect(pages).toEqual([['1'], ['2'], ['3'], ['1']]);
 });

@@ -81,8 +81,7 @@ const CUSTOMERS_AFTER = ({ teams }: ApplicationTables) => `
           from ${teams.rows} as teams
          where ${isAfter('text', '$1::text', 'provider_customer_id')}`;
 
-const NEW_CUSTOMERS = ({ teams }: ApplicationTables) => `
-      with unasked as (
+const NEW_CUSTOMERS = () => `
         select distinct examined.customer_id
           from examined
           left join lateral (
@@ -93,28 +92,6 @@ const NEW_CUSTOMERS = ({ teams }: ApplicationTables) => `
                ) as asked on true
          where is_asked is null
            and examined.customer_id <> all ($2::text[])
-      )
-        select customer_id
-          from unasked
-         cross join lateral (
-                 select bool_or(not exists (
-                          select
-                            from instep.customers as state
-                           where state.customer_id = teams.provider_customer_id
-                             and state.subscription_status is not null
-                             and (teams.provider_subscription_id is null
-                                  or teams.provider_subscription_id = any (state.subscription_ids))
-                        )) as is_unknown
-                   from ${teams.rows} as teams
-                  where provider_customer_id = unasked.customer_id
-               ) as linked
-         where is_unknown
-            or exists (
-                 select
-                   from instep.leased_jobs
-                  where name = 'reconcile'
-                    and progress -> 'completed' is not null
-               )
          order by customer_id
          limit $3`;
 
@@ -135,10 +112,7 @@ export const readCustomersToAsk = (query: Query, { exceptIds, limit }: DuePage) 
     values: [exceptIds, limit],
   });
 
-/**
- * Those of the next customers of teams about whom Stripe was never asked, and of whom no subscription is known, or whose
- * team has come since the first comparison of all teams. It reads indexes alone if there is none to ask for.
- */
+/** Those of the next customers of teams about whom Stripe was never asked. It reads indexes alone if there are none. */
 export async function readNewCustomers(query: Query, page: DuePage): Promise<Examined<string>> {
   const rows = CUSTOMERS_AFTER;
   const search = { name: 'read_new_customers', rows, key: 'customer_id', due: NEW_CUSTOMERS };

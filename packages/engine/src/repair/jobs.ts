@@ -3,7 +3,7 @@
 import type { StripeApi } from '../stripe/api.ts';
 import { createAskJobs } from './ask-jobs.ts';
 import { createCatchUpJob } from './catch-up.ts';
-import { createPruneJob, pruneCustomers, pruneLog } from './prune.ts';
+import { createPruneJob } from './prune.ts';
 import { compareCustomer, type ReconcileServices } from './reconcile/compare-customer.ts';
 import type { ReconciliationIssue } from './reconcile/drift.ts';
 import { createReconcileJob } from './reconcile/reconcile.ts';
@@ -44,18 +44,11 @@ export function createJobs(
   const jobs: Job[] = [
     ...createSettleJobs({ ...repairing, settle, planSelection }),
     ...createAskJobs({ ...repairing, ingest, api, now, nonce, compareNew }),
-    ...createPruneJob(
-      { query, now, holder },
-      'retention',
-      eventRetentionMs,
-      async (cutoffMs, signal) => {
-        const count = await pruneLog({ query, cutoffMs }, signal);
-        if (count > 0) logger.info({ count }, 'event log pruned');
-        const customers = await pruneCustomers({ query, cutoffMs }, signal);
-        if (customers > 0) logger.info({ count: customers }, 'customers without a team pruned');
-      },
-    ),
   ];
+  if (eventRetentionMs !== null) {
+    const run = createPruneJob({ query, logger, now, holder }, eventRetentionMs);
+    jobs.push({ name: 'retention', intervalMs: 60_000, run });
+  }
   if (reconcileIntervalMs !== null) {
     const run = createReconcileJob({ ...services, api }, reconcileIntervalMs);
     jobs.push({ name: 'reconcile', intervalMs: 5_000, run });

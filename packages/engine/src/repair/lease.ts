@@ -1,9 +1,7 @@
 // The lease of a job: by it, one instance at a time runs the job, from where the last run ended. The jobs of maintenance,
-// reconciliation, alerts and the consumers of changes have one. Also how a run goes on through all teams, page by page.
+// reconciliation, alerts and the consumers of changes have one.
 
-import * as v from 'valibot';
 import type { Query } from '../postgres/database.ts';
-import type { Examined } from '../postgres/examine.ts';
 import { Stopped } from '../runtime/retry.ts';
 
 /** A job, the instance that asks for its lease, and when it is due. */
@@ -30,12 +28,6 @@ export type LeasedRun = {
   /** Saves the last progress: the job is done. @throws Stopped when another instance took it over */
   complete(progress: object): Promise<void>;
 };
-
-/**
- * For a job that reads the application's table, which can be large and without an index. The lease covers the reads only,
- * so it can be short: if its process is killed meanwhile, the others search again soon.
- */
-export const READS_ALL_TEAMS = { dueAfterMs: 3_000, leaseMs: 10_000 };
 
 const LEASE_MS = 120_000;
 
@@ -162,42 +154,4 @@ export async function readLeasedJob(query: Query, name: string): Promise<LeasedJ
     values: [name],
   });
   return row ?? null;
-}
-
-/** The id of a team or another key. */
-const key = v.union([v.number(), v.string()]);
-type Key = v.InferOutput<typeof key>;
-
-const progressShape = v.fallback(v.object({ after: v.nullable(key) }), { after: null });
-
-/** A run examines rows for this long. */
-const BUDGET_MS = 100;
-
-type SweepOptions = {
-  /** A run also ends once it has found this many. It can have left out some of the rows that it examined last. */
-  readonly limit?: number;
-  readonly clockMs?: (() => number) | undefined;
-};
-
-/**
- * Examines teams page by page, from where the last run ended, and after the last team from the first one again. So
- * neither a statement nor a run takes longer the more teams there are: only the whole sweep does. Returns what it has
- * found.
- */
-export async function sweep<Found>(
-  run: Pick<LeasedRun, 'progress' | 'complete'>,
-  examine: (after: Key | null) => Promise<Examined<Found, Key>>,
-  { limit = Number.POSITIVE_INFINITY, clockMs = () => performance.now() }: SweepOptions = {},
-): Promise<Found[]> {
-  const startedAtMs = clockMs();
-  let { after } = v.parse(progressShape, run.progress);
-  const all: Found[] = [];
-  do {
-    const { found, examinedTo } = await examine(after);
-    all.push(...found);
-    if (all.length >= limit) break;
-    after = examinedTo;
-  } while (after !== null && clockMs() - startedAtMs < BUDGET_MS);
-  await run.complete({ after });
-  return all;
 }

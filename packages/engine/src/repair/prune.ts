@@ -1,5 +1,4 @@
-// Deletes old events that the ordering rule no longer needs, and customers that never had a team: the job `retention`. The
-// job is also that of features that keep something for some time.
+// Deletes old events that the ordering rule no longer needs, and customers that never had a team: the job `retention`.
 
 import type { Query } from '../postgres/database.ts';
 import { columnArrays, onlyRow } from '../postgres/named-statement.ts';
@@ -7,35 +6,37 @@ import { readStates } from '../postgres/statements/customers.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { isAfter } from '../postgres/tables/id-from-text.ts';
 import { FIRST_DATED_KEY } from '../rule/event-key-layout.ts';
+import type { Logger } from '../runtime/logging.ts';
 import { throttle } from '../runtime/retry.ts';
 import { withLease } from './lease.ts';
 import type { Job } from './worker.ts';
 
 const HOUR_MS = 60 * 60 * 1_000;
 
-export type PruneServices = {
+type PruneServices = {
   readonly query: Query;
+  readonly logger: Logger;
   readonly now: () => number;
   /** The instance, for the lease. */
   readonly holder: string;
 };
 
-/** A job that deletes what is older than it is kept for; none, if it is kept forever. */
+/** Deletes, every hour, what was received longer ago than it is kept for. */
 export function createPruneJob(
-  { query, now, holder }: PruneServices,
-  name: string,
-  keptMs: number | null,
-  prune: (cutoffMs: number, signal: AbortSignal) => Promise<void>,
-): Job[] {
-  if (keptMs === null) return [];
-  const run = async (signal: AbortSignal) => {
-    await withLease(query, { name, holder, dueAfterMs: HOUR_MS }, async ({ complete }) => {
+  { query, logger, now, holder }: PruneServices,
+  keptMs: number,
+): Job['run'] {
+  const lease = { name: 'retention', holder, dueAfterMs: HOUR_MS };
+  return async (signal) => {
+    await withLease(query, lease, async ({ complete }) => {
       // A clock that has jumped ahead must not delete anything: the database's has to agree.
-      await prune(Math.min(now(), await readClock(query)) - keptMs, signal);
+      const cutoffMs = Math.min(now(), await readClock(query)) - keptMs;
+      const events = await pruneLog({ query, cutoffMs }, signal);
+      const customers = await pruneCustomers({ query, cutoffMs }, signal);
+      if (events + customers > 0) logger.info({ events, customers }, 'event log pruned');
       if (!signal.aborted) await complete({});
     });
   };
-  return [{ name, intervalMs: 60_000, run }];
 }
 
 async function readClock(query: Query): Promise<number> {

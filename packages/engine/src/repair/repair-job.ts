@@ -1,11 +1,12 @@
 // The shape of the jobs that find what is due, and repair each alone: settle-jobs.ts and ask-jobs.ts have them.
 
+import * as v from 'valibot';
 import type { Query } from '../postgres/database.ts';
 import { canOthersSucceed } from '../postgres/errors.ts';
 import type { DuePage, Examined } from '../postgres/examine.ts';
 import type { NamedStatement } from '../postgres/named-statement.ts';
 import type { Logger } from '../runtime/logging.ts';
-import { READS_ALL_TEAMS, sweep, withLease } from './lease.ts';
+import { type LeasedRun, withLease } from './lease.ts';
 import type { Job } from './worker.ts';
 
 export type Repair = {
@@ -33,6 +34,18 @@ export type RepairOptions = {
   readonly clockMs?: (() => number) | undefined;
 };
 
+/** Short, so that other instances go on soon after a process was killed. */
+const LEASE_MS = 10_000;
+
+/** How long a run searches. */
+const SEARCH_MS = 100;
+
+/** The last row that was examined. */
+const progressShape = v.fallback(
+  v.object({ after: v.nullable(v.union([v.number(), v.string()])) }),
+  { after: null },
+);
+
 /**
  * Repairs what is due, again and again. What stays due rests for a while, so that it delays nothing else. The job fails, and
  * pauses, when Stripe or the database does.
@@ -41,7 +54,7 @@ export function createRepairJob(
   { name, limit, longestRestMs, find, repair }: Repair,
   { query, logger, holder, ...options }: RepairOptions,
 ): Job {
-  const { dueAfterMs = READS_ALL_TEAMS.dueAfterMs, firstRestMs = 5_000 } = options;
+  const { dueAfterMs = 3_000, firstRestMs = 5_000 } = options;
   const { clockMs = () => performance.now() } = options;
   const rests = new Map<string, { readonly untilMs: number; readonly pauseMs: number }>();
 
@@ -60,6 +73,26 @@ export function createRepairJob(
     return [...rests].flatMap(([id, { untilMs }]) => (nowMs < untilMs ? id : []));
   }
 
+  /**
+   * Searches page by page, from where the last search ended, and after the last row from the first one again. So neither a
+   * statement nor a search takes longer the more teams there are.
+   */
+  async function search({ progress, complete }: LeasedRun): Promise<string[]> {
+    const endsAtMs = clockMs() + SEARCH_MS;
+    const page = { limit, exceptIds: resting() };
+    let { after: afterId } = v.parse(progressShape, progress);
+    const ids: string[] = [];
+    do {
+      const { found, examinedTo } = await find({ afterId, ...page });
+      ids.push(...found);
+      // It can have left out some of the last rows.
+      if (ids.length >= limit) break;
+      afterId = examinedTo;
+    } while (afterId !== null && clockMs() < endsAtMs);
+    await complete({ after: afterId });
+    return ids;
+  }
+
   async function attempt(id: string, signal: AbortSignal): Promise<void> {
     // Also if it fails or never ends.
     rest(id);
@@ -72,10 +105,8 @@ export function createRepairJob(
   }
 
   async function run(signal: AbortSignal): Promise<void> {
-    const lease = { ...READS_ALL_TEAMS, name, holder, dueAfterMs };
-    await withLease(query, lease, async (run) => {
-      const page = { limit, exceptIds: resting() };
-      for (const id of await sweep(run, (afterId) => find({ afterId, ...page }), page)) {
+    await withLease(query, { name, holder, dueAfterMs, leaseMs: LEASE_MS }, async (run) => {
+      for (const id of await search(run)) {
         if (signal.aborted) return;
         await attempt(id, signal);
       }
