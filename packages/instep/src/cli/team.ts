@@ -2,6 +2,7 @@
 
 import type { Command } from 'commander';
 import { type ApplicationId, addTeam } from 'instep-engine/postgres';
+import { PLAN_FIELDS } from 'instep-engine/rule';
 import {
   type ActionRequest,
   type ActionResult,
@@ -203,8 +204,13 @@ const TEAMS: RowFormat<NamedTeam> = {
   data: teamData,
 };
 
+/** With the plan in the order of the contract. */
 function teamData({ id, name, customerId, plan }: NamedTeam) {
-  return { id, name, providerCustomerId: customerId, ...plan };
+  const values = PLAN_FIELDS.flatMap((field) => {
+    const value = plan[field.name];
+    return value === undefined ? [] : [[field.name, value] as const];
+  });
+  return { id, name, providerCustomerId: customerId, ...Object.fromEntries(values) };
 }
 
 type ListOptions = { search?: string; limit: number } & Json;
