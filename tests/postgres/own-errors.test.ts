@@ -72,20 +72,6 @@ describe.each(places)("$name, the app's pool: $pool", ({ server, options }) => {
     },
   );
 
-  test('a statement under way then ends first', async () => {
-    const before = await backends();
-    const transaction = database.transaction((query) =>
-      Promise.all([
-        query('select pg_sleep(0.2)'),
-        query(`insert into notes values ('undone')`),
-        Promise.reject(new TypeError('a bug')),
-      ]),
-    );
-    await expect(transaction).rejects.toThrow(TypeError);
-    expect(await backends()).toEqual(before);
-    expect(await notes()).toEqual([]);
-  });
-
   test('a value that can not be sent fails only its transaction', async () => {
     const cyclic: { itself?: unknown } = {};
     cyclic.itself = cyclic;

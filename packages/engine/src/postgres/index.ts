@@ -50,7 +50,6 @@ export { readEncryption } from './statements/encryption.ts';
 export { type IssueCause, storeTeamless } from './statements/issues.ts';
 export { type LinkRefusal, linkAvailableTeam, linkTeam } from './statements/link-teams.ts';
 export {
-  MAX_PLAN_CHANGES,
   PLAN_CHANGE_COLUMNS,
   type PlanChange,
   readNewestChange,
@@ -67,7 +66,7 @@ export {
   type Team,
   teamColumns,
 } from './statements/teams.ts';
-export { addUser, ProfileOff, usersOf } from './statements/users.ts';
+export { addUser, ProfileOff } from './statements/users.ts';
 export { writePlan } from './statements/write-plan.ts';
 export {
   type ApplicationTables,

@@ -23,7 +23,7 @@ export class SchemaMismatch extends CodedError<'SCHEMA_NEWER' | 'SCHEMA_OUTDATED
 }
 
 /** An arbitrary number that every instance locks. */
-export const MIGRATION_LOCK = 4_673_837;
+const MIGRATION_LOCK = 4_673_837;
 
 /**
  * A backup locks every table that it reads until it ends. While a migration waits for such a table, events wait

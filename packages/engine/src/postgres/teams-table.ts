@@ -37,17 +37,15 @@ export function fieldsOf({ plan }: TeamsTable): readonly Field[] {
   return PLAN_FIELDS.filter(({ name }) => plan.has(name));
 }
 
-const COLUMNS: ReadonlyMap<PlanFieldName, string> = new Map(
-  PLAN_FIELDS.map(({ name }) => [
-    name,
-    name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
-  ]),
-);
+/** The name of a field as a column of the contract's and of Instep's tables: `provider_product_id`. */
+export const contractColumn = (field: string) =>
+  field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-/** The column of a field in Instep's own tables: `providerProductId` is `provider_product_id`. */
-export function columnOf({ name }: Field): string {
-  return COLUMNS.get(name) ?? name;
-}
+/** Made once, because every write names them. */
+const COLUMNS = new Map(PLAN_FIELDS.map(({ name }) => [name, contractColumn(name)]));
+
+/** The column of a field in Instep's own tables. */
+export const columnOf = ({ name }: Field) => COLUMNS.get(name) ?? name;
 
 /** A value as JSON has it. A missing one is null. */
 export type ColumnValue = string | readonly string[] | number | boolean | undefined;
@@ -75,7 +73,7 @@ function columnIn({ plan }: TeamsTable, { name }: Field): PlanColumn {
 }
 
 /** Whether a name stays in a row without a plan, because the column can't be null. There, it counts as none. */
-export function keepsPlanName({ plan }: TeamsTable): boolean {
+function keepsPlanName({ plan }: TeamsTable): boolean {
   return plan.get('planName')?.isNullable === false;
 }
 

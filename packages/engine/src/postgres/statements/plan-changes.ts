@@ -65,7 +65,7 @@ export type TeamChangesRequest = {
   readonly limit?: number | undefined;
 };
 
-export const MAX_PLAN_CHANGES = 1_000;
+const MAX_PLAN_CHANGES = 1_000;
 
 const READ_TEAM_CHANGES = (tables: ApplicationTables) => `
       select ${PLAN_CHANGE_COLUMNS(tables)}

@@ -18,7 +18,7 @@ export class ProfileOff extends InstepError {
 }
 
 /** @throws ProfileOff */
-export function usersOf({ users }: ApplicationTables): NonNullable<ApplicationTables['users']> {
+function usersOf({ users }: ApplicationTables): NonNullable<ApplicationTables['users']> {
   if (users === null) throw new ProfileOff('Instep does not know the table of users');
   return users;
 }

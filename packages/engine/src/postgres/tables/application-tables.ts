@@ -96,7 +96,3 @@ export const FIELDS = {
 
 /** Which of the application's tables it is. */
 export type Entity = keyof typeof FIELDS;
-
-/** The name of a field in the contract's columns: `provider_customer_id`. */
-export const contractColumn = (field: string) =>
-  field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);

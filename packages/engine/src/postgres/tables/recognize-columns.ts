@@ -2,9 +2,9 @@
 
 import { PLAN_FIELDS } from '../../rule/plan-fields.ts';
 import { effectOf, STATUSES } from '../../rule/status.ts';
+import { contractColumn } from '../teams-table.ts';
 import {
   type ColumnContent,
-  contractColumn,
   type Entity,
   FIELDS,
   type WantedTables,

@@ -4,13 +4,13 @@
 import type { PlanFieldName } from '../../rule/plan-fields.ts';
 import { InstepError } from '../../runtime/errors.ts';
 import type { Query } from '../named-statement.ts';
-import {
-  type ApplicationTables,
-  contractColumn,
-  type DeclaredTable,
-  type Entity,
-  type TeamField,
-  type WantedTables,
+import { contractColumn } from '../teams-table.ts';
+import type {
+  ApplicationTables,
+  DeclaredTable,
+  Entity,
+  TeamField,
+  WantedTables,
 } from './application-tables.ts';
 import { type Column, readTables, type Table } from './read-tables.ts';
 import { columnNames, recognizeTable } from './recognize-columns.ts';

@@ -1,13 +1,8 @@
 // The tables that were recognized, as statements name them.
 
 import { PLAN_FIELDS } from '../../rule/plan-fields.ts';
-import { type PlanColumn, type TeamsTable, teamField } from '../teams-table.ts';
-import {
-  type ApplicationTables,
-  contractColumn,
-  type Entity,
-  type IdType,
-} from './application-tables.ts';
+import { contractColumn, type PlanColumn, type TeamsTable, teamField } from '../teams-table.ts';
+import type { ApplicationTables, Entity, IdType } from './application-tables.ts';
 import type { Column, Table } from './read-tables.ts';
 
 /** A field and the column that was recognized as it. */
