@@ -1,3 +1,4 @@
+import type { ApiObject } from 'instep/testing';
 import { describe, expect, test } from 'vitest';
 import { createMigratedDatabase } from '../support/postgres/test-database.ts';
 import {
@@ -29,6 +30,7 @@ describe('the API', () => {
     ['products', 'failure', /name/],
     ['customers', 'warning', /reconcile/],
     ['webhook_endpoints', 'warning', /can't check/],
+    ['event_destinations', 'warning', /thin payload/],
   ])(
     'a key without permission to read %s is a %s that names its cost',
     async (resource, state, lost) => {
@@ -114,5 +116,63 @@ describe('webhook endpoints', () => {
     expect(issues).toEqual([
       expect.stringMatching(`^${state} webhook endpoint: no registered URL .* registered: none$`),
     ]);
+  });
+});
+
+describe('event destinations', () => {
+  const THIN = {
+    id: 'ed_1',
+    object: 'v2.core.event_destination',
+    type: 'webhook_endpoint',
+    status: 'enabled',
+    event_payload: 'thin',
+    enabled_events: ['v1.customer.subscription.updated', 'v1.customer.subscription.deleted'],
+    webhook_endpoint: { url: ENDPOINT.url },
+  };
+
+  /** The doctor's results about the endpoints when these are all destinations. */
+  async function endpointsWith(...destinations: (ApiObject & Record<string, unknown>)[]) {
+    const account = await openAccount();
+    account.webhookEndpoints.delete('we_1');
+    for (const destination of destinations) account.eventDestinations.set(destination);
+    const { checks } = await examineStripe(account);
+    return checks
+      .filter(({ name }) => name === 'webhook endpoint')
+      .map(({ state, result }) => `${state} ${result}`);
+  }
+
+  const { url } = ENDPOINT;
+
+  test('one with thin payload is ok, and its kind is named', async () => {
+    expect(await endpointsWith(THIN)).toEqual([
+      `ok ${url} is enabled for the two types, thin payload`,
+    ]);
+  });
+
+  test('one with snapshot payload is ok, and listed once', async () => {
+    const snapshot = {
+      ...THIN,
+      event_payload: 'snapshot',
+      enabled_events: ENDPOINT.enabled_events,
+    };
+    expect(await endpointsWith(snapshot)).toEqual([
+      `ok ${url} is enabled for the two types, snapshot payload`,
+    ]);
+    const account = await openAccount();
+    account.eventDestinations.set({ ...snapshot, id: 'we_1' });
+    expect((await examineStripe(account)).issues).toEqual([]);
+  });
+
+  test.each([
+    ['that is disabled', { status: 'disabled' }, /^failure .* is disabled/],
+    [
+      'with thin payload and the types of the other',
+      { enabled_events: ENDPOINT.enabled_events },
+      /^failure .* does not receive v1\.customer\.subscription\.updated and v1/,
+    ],
+    ['that leads to Amazon EventBridge', { webhook_endpoint: null }, /registered: none$/],
+  ])('one %s', async (_, otherwise, result) => {
+    const found = await endpointsWith({ ...THIN, ...otherwise });
+    expect(found).toEqual(expect.arrayContaining([expect.stringMatching(result)]));
   });
 });

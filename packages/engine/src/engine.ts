@@ -21,7 +21,7 @@ import { type MaintenanceMode, openMaintenance } from './repair/worker.ts';
 import type { PlanSelection } from './rule/plan-selection.ts';
 import { type Instrumentation, NO_INSTRUMENTATION } from './runtime/instrumentation.ts';
 import type { Logger } from './runtime/logging.ts';
-import { createStripeApi } from './stripe/api.ts';
+import { createEventRetrieval, createStripeApi } from './stripe/api.ts';
 import { keyKindOf } from './stripe/key-kind.ts';
 import { SignatureVerifier } from './stripe/signature.ts';
 
@@ -116,7 +116,8 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
   const timeoutMs = Math.ceil(requestDeadlineMs * 0.8);
   const database = await openDatabaseOf(options, settings.maxConnections, timeoutMs);
   const { query } = database;
-  const api = createStripeApi({ ...stripe, instrumentation });
+  const stripeApi = { ...stripe, instrumentation };
+  const api = createStripeApi(stripeApi);
   const keyMode = keyKindOf(stripe.secretKey).mode;
   const pipeline = new IngestPipeline({
     ...{ database, api, logger, planSelection, maxQueued, timeoutMs, instrumentation },
@@ -146,6 +147,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
       instrumentation.signatureRejected(problem);
       options.onSignatureRejected?.(problem);
     }),
+    retrieveEvent: createEventRetrieval(stripeApi),
     maxBodyBytes: settings.maxBodyBytes,
     ...{ pipeline, keyMode, instrumentation, logger, now, nonce: randomUUID, requestDeadlineMs },
   });

@@ -18,6 +18,7 @@ const SECRET = 'whsec_of_the_fuzzer';
 const RECEIPT = { receivedAtMs: NOW_SECONDS * 1_000, nonce: () => 'nonce' };
 const verifier = new SignatureVerifier([SECRET]);
 const TYPES = ['customer.subscription.updated', 'customer.subscription.deleted'];
+const NOTIFICATION = 'v1.customer.subscription.updated';
 
 const KEY = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/;
 const TOO_DEEP = 'data is nested too deeply';
@@ -35,6 +36,7 @@ const MEMBERS = {
   readable:
     'apiVersion,eventId,isDeletion,isSnapshot,key,kind,object,origin,previousAttributes,seenKeys,subscription,type',
   unreadable: 'eventId,key,kind,origin,problem,type',
+  notification: 'eventId,kind,origin,type',
   unhandled: 'eventId,kind,type',
   'not-an-event': 'eventId,kind,problem',
 };
@@ -138,11 +140,12 @@ export const event: Target = {
       data: { object: { ...of2012, items: { data: [{ plan: { product } }, 1] } } },
     }),
     `{"type":"${TYPES[1]}","data":{"object":${JSON.stringify(of2012)},"x":${DEEP}}}`,
+    JSON.stringify({ id: 'evt_2', type: NOTIFICATION, livemode: true, context: 'acct_1' }),
     '\uFEFF{}',
     '{"type":""}',
   ].map(bytesOf),
   dictionary: [
-    ...TYPES.map((type) => JSON.stringify(type)),
+    ...[...TYPES, NOTIFICATION].map((type) => JSON.stringify(type)),
     ...['"livemode"', '"account"', '"context"'],
     ...['"id"', '"type"', '"created"', '"data"', '"object"', '"previous_attributes"', '"items"'],
     ...['"customer"', '"status"', '"plan"', '"price"', '"product"', '"name"', '"__proto__"'],

@@ -1,6 +1,7 @@
 // Names of the source that tests of several folders use: the only files that change when their modules move.
 
 export {
+  createEventRetrieval,
   createStripeApi,
   type StripeApi,
   type StripePage,

@@ -15,6 +15,7 @@ type ExaminedAccount = {
   readonly database: Database;
   readonly databaseUrl: URL;
   readonly webhookEndpoints: ApiCollection;
+  readonly eventDestinations: ApiCollection;
   /** Paths of the API with another response. */
   fault: ((path: string) => ApiFault | undefined) | undefined;
   delayMs: number;
@@ -46,9 +47,11 @@ export async function openExaminedAccount(databaseUrl?: URL): Promise<ExaminedAc
   const database = connect(url);
   const ingest = openPipeline(database, async () => 'Pro');
   const webhookEndpoints = new ApiCollection([ENDPOINT]);
+  const eventDestinations = new ApiCollection();
   const stripe = await startFakeStripeApi({
     productNames: { prod_1: 'Pro' },
     webhookEndpoints,
+    eventDestinations,
     get delayMs() {
       return account.delayMs;
     },
@@ -65,6 +68,7 @@ export async function openExaminedAccount(databaseUrl?: URL): Promise<ExaminedAc
     database,
     databaseUrl: url,
     webhookEndpoints,
+    eventDestinations,
     fault: undefined,
     delayMs: 0,
     environment,

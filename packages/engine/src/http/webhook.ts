@@ -3,9 +3,11 @@ import { QueueFull } from '../runtime/batcher.ts';
 import { withDeadline } from '../runtime/deadline.ts';
 import type { Instrumentation } from '../runtime/instrumentation.ts';
 import { type Logger, limitLines } from '../runtime/logging.ts';
+import type { RetrieveNotifiedEvent } from '../stripe/api.ts';
 import { type Mode, mismatchOf } from '../stripe/key-kind.ts';
 import {
   BodyNotJson,
+  type EventNotification,
   parseEvent,
   type ReadableEvent,
   type UnreadableEvent,
@@ -21,6 +23,7 @@ import {
 type WebhookOptions = {
   verifier: SignatureVerifier;
   pipeline: Pick<IngestPipeline, 'ingest' | 'hasRoom'>;
+  retrieveEvent: RetrieveNotifiedEvent;
   /** The mode of the API key, live or test; `null` when its prefix does not show it. */
   keyMode: Mode | null;
   instrumentation: Instrumentation;
@@ -31,6 +34,8 @@ type WebhookOptions = {
   maxBodyBytes: number;
   requestDeadlineMs: number;
 };
+
+type Delivered = ReadableEvent | UnreadableEvent | EventNotification;
 
 export const WEBHOOK_PATH = '/api/stripe/webhook';
 
@@ -107,6 +112,9 @@ export class WebhookEndpoint {
           requestDeadlineMs,
         );
         break;
+      case 'notification':
+        await withDeadline(this.#ingestNotified(event, receivedAtMs), requestDeadlineMs);
+        break;
       case 'unhandled':
         this.#countIgnored(event.kind);
         logger.info({ eventId: event.eventId, type: event.type }, 'event type not handled');
@@ -134,12 +142,24 @@ export class WebhookEndpoint {
     }
   }
 
+  /** Without its event, a notification gets a 503, so that Stripe sends it again. */
+  async #ingestNotified(notification: EventNotification, receivedAtMs: number): Promise<void> {
+    const { retrieveEvent, pipeline, instrumentation, nonce } = this.#options;
+    const { event, body } = await retrieveEvent(notification, { receivedAtMs, nonce }).catch(
+      (error: unknown) => {
+        instrumentation.eventFailed(error);
+        throw error;
+      },
+    );
+    await pipeline.ingest([{ body, receivedAtMs, source: 'delivery', ...event }]);
+  }
+
   #countIgnored(outcome: 'unhandled' | 'not-an-event'): void {
     const { instrumentation } = this.#options;
     instrumentation.eventProcessed({ type: 'other', outcome, source: 'delivery', delayMs: null });
   }
 
-  #reportMismatch({ eventId, type, origin }: ReadableEvent | UnreadableEvent): void {
+  #reportMismatch({ eventId, type, origin }: Delivered): void {
     const { keyMode } = this.#options;
     const mismatch = origin === undefined ? null : mismatchOf(origin, keyMode);
     if (mismatch === null) return;

@@ -174,13 +174,17 @@ export class IngestPipeline {
     if (keptTeamIds.length > 0) {
       logger.warn({ ...line, keptTeamIds }, 'team row kept: the application wrote it');
     }
-    if (outcome === 'parked') {
+    if (outcome === 'parked' || (isDeliveredSnapshot(event) && teamIds.length === 0)) {
       logger.error({ ...line, ...stored }, 'team not found');
     } else if (event.kind === 'unreadable') {
       logger.error({ ...line, problem: event.problem }, 'event unreadable');
     } else logger.info(line, 'event');
   }
 }
+
+/** The subscription of a notification without an event. Without a team, it is not kept: its team asks Stripe when linked. */
+const isDeliveredSnapshot = ({ kind, source }: LogEvent) =>
+  kind === 'snapshot' && source === 'delivery';
 
 type StoredAccount = {
   readonly accountId?: string;

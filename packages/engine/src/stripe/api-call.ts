@@ -20,6 +20,8 @@ export type StripeRequest = {
   /** A pattern such as `/v1/products/{id}`, so that traces and metrics don't name the object. */
   readonly path: string;
   readonly id?: string;
+  /** The account whose object is requested; `null` or left out: the one of the key. */
+  readonly context?: string | null;
   readonly query?: readonly (readonly [name: string, value: string])[];
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
@@ -70,12 +72,12 @@ export function createGet(options: StripeApiOptions): Get {
   };
 
   async function send(request: StripeRequest, signal: AbortSignal) {
-    const { path, id = '', query = [] } = request;
+    const { path, id = '', query = [], context = null } = request;
     const url = new URL(`${prefix}${path.replace('{id}', encodeURIComponent(id))}`, baseUrl);
     for (const [name, value] of query) url.searchParams.append(name, value);
     try {
       const response = await fetch(url, {
-        headers,
+        headers: context === null ? headers : { ...headers, 'Stripe-Context': context },
         signal,
         redirect: 'manual',
       });

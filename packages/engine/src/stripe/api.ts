@@ -1,15 +1,31 @@
-// The calls to Stripe's API: for the ingest pipeline, maintenance, checkouts and the operators' search.
+// The calls to Stripe's API: for the ingest pipeline, maintenance, checkouts and the operators' search, and the retrieval
+// of events that a notification names.
 
 import { asObject, isList, type Json } from '../rule/json.ts';
 import {
   type AnswerTime,
   createGet,
   type Get,
+  lastShownSecond,
+  type StripeAnswer,
   type StripeApiOptions,
   type StripeRequest,
 } from './api-call.ts';
 import { StripeApiFailed } from './api-failure.ts';
-import { HANDLED_TYPES, isStorableName } from './parse-event.ts';
+import {
+  type EventNotification,
+  HANDLED_TYPES,
+  isStorableName,
+  type ParseOptions,
+  parseEvent,
+  type ReadableEvent,
+  type UnreadableEvent,
+} from './parse-event.ts';
+import {
+  makeSnapshot,
+  parseListedSubscription,
+  type SnapshotEvent,
+} from './subscription-snapshot.ts';
 
 /** The start of a page in a list: after the object with this id; `null`: at the beginning. */
 export type From = { readonly cursor: string | null };
@@ -20,7 +36,7 @@ export type StripePage = AnswerTime & {
   readonly hasMore: boolean;
 };
 
-/** Short, because an event waits for the name of its product. */
+/** Short, because an event waits for the name of its product, and Stripe for the response to a notification. */
 const TIMEOUT_MS = 2_000;
 
 /** Longer, because no event waits for a list, and Stripe takes longer for a full page. */
@@ -123,4 +139,62 @@ export async function getPage(get: Get, request: StripeRequest): Promise<StripeP
 export function idOf(object: Json | undefined): string | null {
   const id = asObject(object)?.id;
   return typeof id === 'string' ? id : null;
+}
+
+export type RetrieveNotifiedEvent = ReturnType<typeof createEventRetrieval>;
+
+/**
+ * Opens the part of Stripe's API that retrieves the events of notifications: each is the same event that an endpoint
+ * with snapshot payload receives and that Stripe lists, so a duplicate is recognized. For a notification of no such event,
+ * it retrieves the subscription.
+ */
+export function createEventRetrieval(options: StripeApiOptions) {
+  const get = createGet(options);
+  return async (
+    { eventId, origin }: EventNotification,
+    receipt: ParseOptions,
+  ): Promise<{ event: ReadableEvent | UnreadableEvent | SnapshotEvent; body: Uint8Array }> => {
+    const common = { context: origin.account, timeoutMs: TIMEOUT_MS };
+    const notified = await get({ ...common, path: '/v2/core/events/{id}', id: eventId });
+    const { snapshot_event: id, related_object: related, created } = notified.body;
+    if (typeof id !== 'string') {
+      const relatedId = idOf(related);
+      if (relatedId === null) {
+        const problem = 'returned an event without snapshot_event and related_object';
+        throw new StripeApiFailed(problem, { status: 200 });
+      }
+      const answer = await get({ ...common, path: '/v1/subscriptions/{id}', id: relatedId });
+      const notifiedMs = typeof created === 'string' ? Date.parse(created) : Number.NaN;
+      return notifiedSnapshot(answer, notifiedMs, receipt);
+    }
+    const { body } = await get({ ...common, path: '/v1/events/{id}', id });
+    const text = JSON.stringify(body);
+    const event = parseEvent(text, receipt);
+    if (event.kind !== 'readable' && event.kind !== 'unreadable') {
+      throw new StripeApiFailed('returned an event of another type', { status: 200 });
+    }
+    return { event, body: Buffer.from(text) };
+  };
+}
+
+/**
+ * A subscription as it was when Stripe answered, after its notification. One that has ended is dated to its end, so that it
+ * takes no newer plan away.
+ */
+function notifiedSnapshot(
+  { body, ...time }: StripeAnswer,
+  notifiedMs: number,
+  { receivedAtMs, nonce }: ParseOptions,
+) {
+  const shownSeconds = lastShownSecond(time, receivedAtMs);
+  const notifiedSeconds = Number.isNaN(notifiedMs) ? shownSeconds : Math.floor(notifiedMs / 1_000);
+  const listed = parseListedSubscription(body, Math.max(shownSeconds, notifiedSeconds));
+  const createdSeconds = Math.max(listed?.endedSeconds ?? shownSeconds, notifiedSeconds);
+  const dated = { createdSeconds, seenKeys: null, takenAtMs: receivedAtMs, nonce };
+  const snapshot = makeSnapshot(body, dated);
+  if (snapshot === null) {
+    throw new StripeApiFailed('returned a subscription that can not be read', { status: 200 });
+  }
+  const { body: text, receivedAtMs: _, source: __, ...event } = snapshot;
+  return { event, body: text };
 }

@@ -19,6 +19,7 @@ export {
   isHandledType,
   isId,
   LOGGED_TYPES,
+  NOTIFICATION_TYPES,
   parseEvent,
   SNAPSHOT_TYPE,
 } from './parse-event.ts';

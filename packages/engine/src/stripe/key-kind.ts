@@ -20,7 +20,7 @@ export type EventOrigin = {
   readonly account: string | null;
 };
 
-/** Reads the origin of an event. */
+/** Reads the origin of an event or of its notification. */
 export function originOf(event: Json): EventOrigin {
   const { livemode, account, context } = asObject(event) ?? {};
   return {

@@ -19,13 +19,27 @@ export function isHandledType(type: string): type is HandledType {
   return (HANDLED_TYPES as readonly string[]).includes(type);
 }
 
+/** The types of notifications, which an event destination with thin payload receives. */
+export const NOTIFICATION_TYPES = HANDLED_TYPES.map((type) => `v1.${type}` as const);
+
+export type NotificationType = (typeof NOTIFICATION_TYPES)[number];
+
+export function isNotificationType(type: string): type is NotificationType {
+  return (NOTIFICATION_TYPES as readonly string[]).includes(type);
+}
+
 /** The type of a subscription snapshot in the log. */
 export const SNAPSHOT_TYPE = 'instep.subscription_snapshot';
 
 export const LOGGED_TYPES: readonly string[] = [...HANDLED_TYPES, SNAPSHOT_TYPE];
 
 /** What a signed body can be. The ingest pipeline takes the first two kinds; the first is a `SubscriptionEvent`. */
-export type StripeEvent = ReadableEvent | UnreadableEvent | UnhandledEvent | NotAnEvent;
+export type StripeEvent =
+  | ReadableEvent
+  | UnreadableEvent
+  | EventNotification
+  | UnhandledEvent
+  | NotAnEvent;
 
 type HandledEvent = {
   /** Its key in the log: see `eventKey`. */
@@ -44,6 +58,15 @@ export type UnreadableEvent = HandledEvent & {
   readonly problem: string;
 };
 
+/** Announces an event of a handled type without its content, which must be retrieved. */
+export type EventNotification = {
+  readonly kind: 'notification';
+  /** The notification's own id: the event that it announces has another one. */
+  readonly eventId: string;
+  readonly type: NotificationType;
+  readonly origin: EventOrigin;
+};
+
 /** An event of a type that the endpoint is not registered for. */
 type UnhandledEvent = {
   readonly kind: 'unhandled';
@@ -51,7 +74,7 @@ type UnhandledEvent = {
   readonly type: string;
 };
 
-/** Signed JSON that lacks an event's type. It is not stored: it names no team. */
+/** Signed JSON that lacks an event's type, or a notification's id. It is not stored: it names no team. */
 type NotAnEvent = {
   readonly kind: 'not-an-event';
   readonly eventId: string | null;
@@ -80,6 +103,10 @@ export function parseEvent(text: string, { receivedAtMs, nonce }: ParseOptions):
   if (typeof type !== 'string')
     return { kind: 'not-an-event', eventId, problem: 'type is not a string' };
   const origin = originOf(event);
+  if (isNotificationType(type)) {
+    if (eventId === null) return { kind: 'not-an-event', eventId, problem: 'id is not a string' };
+    return { kind: 'notification', eventId, type, origin };
+  }
   if (!isHandledType(type)) return { kind: 'unhandled', eventId, type: storableText(type) ?? '' };
 
   const data = member(event, 'data') ?? null;

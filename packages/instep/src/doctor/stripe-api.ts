@@ -52,6 +52,15 @@ const RESOURCES = [
     query: [['limit', '100']],
     cost: ['warning', "this command can't check them, and nothing else reads them"],
   },
+  {
+    name: 'event destinations',
+    path: '/v2/core/event_destinations',
+    query: [
+      ['limit', '100'],
+      ['include[0]', 'webhook_endpoint.url'],
+    ],
+    cost: ['warning', "this command can't check those with a thin payload"],
+  },
 ] as const;
 
 type Resource = (typeof RESOURCES)[number];
@@ -131,8 +140,11 @@ export async function checkStripeApi({ api, expected }: CheckOptions): Promise<C
     const result = `the key lacks permission to read ${name}: ${text}`;
     checks.push({ name: NAME, state, result, advice: GRANT });
   }
-  const endpoints = answers.flatMap(([{ name }, one]) =>
-    one.kind === 'granted' && name === 'webhook endpoints' ? [one.page.objects] : [],
+  const listed = answers.flatMap(([{ name }, one]) =>
+    one.kind === 'granted' && (name === 'webhook endpoints' || name === 'event destinations')
+      ? one.page.objects
+      : [],
   );
-  return [...checks, ...endpoints.flatMap((listed) => checkEndpoints(listed, expected))];
+  const isKnown = granted.includes('webhook endpoints') || listed.length > 0;
+  return isKnown ? [...checks, ...checkEndpoints(listed, expected)] : checks;
 }

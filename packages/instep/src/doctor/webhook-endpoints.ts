@@ -1,6 +1,11 @@
 // The checks of the webhook endpoints that are registered at Stripe. stripe-api.ts calls them.
 
-import { HANDLED_TYPES, type Mode, type StripePage } from 'instep-engine/stripe';
+import {
+  HANDLED_TYPES,
+  type Mode,
+  NOTIFICATION_TYPES,
+  type StripePage,
+} from 'instep-engine/stripe';
 import * as v from 'valibot';
 import { type Check, failure, ok, warning } from './check.ts';
 
@@ -25,15 +30,32 @@ const url = v.pipe(
   v.transform((text) => new URL(text)),
 );
 
-/** A webhook endpoint, as it is in Stripe's list. Others lead elsewhere. */
-const endpointShape = v.object({ url, status: v.string(), enabled_events: v.array(v.string()) });
+const common = { id: v.string(), status: v.string(), enabled_events: v.array(v.string()) };
 
+/** A webhook endpoint, as it is in Stripe's list of them or of event destinations. Others lead elsewhere. */
+const endpointShape = v.union([
+  v.pipe(
+    v.object({ ...common, url }),
+    v.transform((one) => ({ ...one, payload: 'snapshot' })),
+  ),
+  v.pipe(
+    v.object({ ...common, event_payload: v.string(), webhook_endpoint: v.object({ url }) }),
+    v.transform(({ event_payload: payload, webhook_endpoint: { url }, ...one }) => ({
+      ...one,
+      ...{ payload, url },
+    })),
+  ),
+]);
+
+/** A thin payload is a notification without the event's content. */
 type Endpoint = v.InferOutput<typeof endpointShape>;
 
 /** Checks the endpoint with the given URL, or all whose path is that of the webhook route. */
 export function checkEndpoints(listed: StripePage['objects'], expected: Expected): Check[] {
   const read = listed.map((one) => v.safeParse(endpointShape, one));
-  const endpoints = read.flatMap(({ success, output }) => (success ? output : []));
+  const all = read.flatMap(({ success, output }) => (success ? output : []));
+  // Both lists have those with snapshot payload.
+  const endpoints = [...new Map(all.map((one) => [one.id, one])).values()];
   const ours = endpoints.filter((one) => isExpected(one, expected));
   if (ours.length === 0) return [noneFound(endpoints, expected)];
   return ours.map(checkEndpoint);
@@ -62,22 +84,23 @@ function noneFound(endpoints: readonly Endpoint[], { url, mode }: Expected): Che
 }
 
 /** What is wrong with an endpoint, the most severe first. */
-function checkEndpoint({ url, status, enabled_events: types }: Endpoint): Check {
+function checkEndpoint({ url, status, payload, enabled_events: types }: Endpoint): Check {
   const at = shown(url);
   if (status !== 'enabled') {
     const advice = `enable it (${WEBHOOKS}); Instep then catches up on the missed events`;
     return failure(NAME, `${at} is disabled: Stripe sends no events to it`, advice);
   }
-  const missing = HANDLED_TYPES.filter((type) => !types.includes(type) && !types.includes('*'));
+  const needed: readonly string[] = payload === 'thin' ? NOTIFICATION_TYPES : HANDLED_TYPES;
+  const missing = needed.filter((type) => !types.includes(type) && !types.includes('*'));
   if (missing.length > 0) {
     const result = `${at} does not receive ${missing.join(' and ')}`;
     return failure(NAME, result, `add what is missing (${WEBHOOKS})`);
   }
-  if (types.length > HANDLED_TYPES.length || types.includes('*')) {
+  if (types.length > needed.length || types.includes('*')) {
     const result = `${at} receives events of other types, which Instep ignores`;
-    return warning(NAME, result, `leave only ${HANDLED_TYPES.join(' and ')} (${WEBHOOKS})`);
+    return warning(NAME, result, `leave only ${needed.join(' and ')} (${WEBHOOKS})`);
   }
-  return ok(NAME, `${at} is enabled for the two types`);
+  return ok(NAME, `${at} is enabled for the two types, ${payload} payload`);
 }
 
 /** Without user, password and query, which can hold secrets. */

@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ENDED_STATUSES } from 'instep-engine/rule';
+import { announcedEventId, createEventNotification } from './stripe-objects.ts';
 
 /** An object as Stripe's API returns it. */
 export type ApiObject = {
@@ -18,6 +19,8 @@ export type ApiObject = {
   readonly test_clock?: unknown;
   /** Of a customer: `true` if it was deleted, so that no list has it. */
   readonly deleted?: unknown;
+  /** Of an event: `null` if its notification names only the subscription. */
+  readonly snapshot_event?: unknown;
 };
 
 /** The API's objects of one kind. They can change at any time, even while a list of them is read. */
@@ -66,7 +69,12 @@ export type ApiFault = {
 /** The objects that the API returns. */
 export type FakeStripeObjects = Readonly<
   Record<
-    'subscriptions' | 'customers' | 'checkoutSessions' | 'events' | 'webhookEndpoints',
+    | 'subscriptions'
+    | 'customers'
+    | 'checkoutSessions'
+    | 'events'
+    | 'webhookEndpoints'
+    | 'eventDestinations',
     ApiCollection
   >
 >;
@@ -94,13 +102,16 @@ export type FakeStripeApi = FakeStripeObjects & {
   close(): Promise<void>;
 };
 
+const V2_PATH = /^\/v2\/core\/(event_destination|event)s(?:\/([^/]+))?$/;
+
 const PATH =
   /^\/v1\/(product|subscription|customer|checkout\/session|event|webhook_endpoint)s(?:\/([^/]+))?$/;
 
 /**
  * Starts a stand-in for Stripe's API on 127.0.0.1. It serves products, subscriptions,
- * customers, Checkout Sessions, events and webhook endpoints to Stripe's SDK, one by one and as lists.
- * `expand` works for the customer and the subscription of an object.
+ * customers, Checkout Sessions, events and webhook endpoints to Stripe's SDK, one by one and as lists;
+ * event destinations as a list; and the events of API v2 that belong to its events. `expand` works for
+ * the customer and the subscription of an object.
  *
  * @throws TypeError if the objects of one kind are no `ApiCollection`, such as an array
  * @example
@@ -122,6 +133,7 @@ export async function startFakeStripeApi(account: FakeStripeAccount = {}): Promi
     checkoutSessions: account.checkoutSessions ?? new ApiCollection(),
     events: account.events ?? new ApiCollection(),
     webhookEndpoints: account.webhookEndpoints ?? new ApiCollection(),
+    eventDestinations: account.eventDestinations ?? new ApiCollection(),
   };
   for (const [name, collection] of Object.entries(collections)) {
     if (!(collection instanceof ApiCollection)) {
@@ -164,6 +176,7 @@ function respond(
 ): ApiResponse {
   if (isDown) return failure(503);
   const { pathname, searchParams } = new URL(path, 'http://localhost');
+  if (pathname.startsWith('/v2/')) return respondV2(pathname, collections);
   const { subscriptions, customers, checkoutSessions, events, webhookEndpoints } = collections;
   const [, kind = '', id] = PATH.exec(pathname) ?? [];
   const products = Object.entries(productNames).map(([id, name]) => ({ id, name }));
@@ -208,6 +221,20 @@ function expanded(
       subscription: subscriptions.get(String(subscription)) ?? subscription,
     }),
   };
+}
+
+function respondV2(
+  pathname: string,
+  { events, eventDestinations }: FakeStripeObjects,
+): ApiResponse {
+  const [, kind, id] = V2_PATH.exec(pathname) ?? [];
+  if (kind === 'event_destination' && id === undefined) {
+    return ok({ data: eventDestinations.newestFirst(), next_page_url: null });
+  }
+  const event = kind === 'event' && id !== undefined ? events.get(announcedEventId(id)) : undefined;
+  if (event === undefined) return notFound('id', 'object', pathname);
+  const { id: announcedId, snapshot_event = announcedId } = event;
+  return ok({ ...createEventNotification(event), snapshot_event });
 }
 
 const MAX_LIMIT = 100;

@@ -14,10 +14,13 @@ export {
   startFakeStripeApi,
 } from './fake-stripe-api.ts';
 export {
+  type AnnouncedEvent,
   type CheckoutSession,
   type CheckoutSessionFields,
   createCheckoutSession,
+  createEventNotification,
   createSubscriptionEvent,
+  type EventNotification,
   type SignedRequest,
   type SubscriptionEvent,
   type SubscriptionEventFields,

@@ -1,0 +1,58 @@
+import { createSubscriptionEvent } from 'instep/testing';
+import { expect, test } from 'vitest';
+import { createEventRetrieval, parseEvent } from '../support/internals/stripe.ts';
+import { API_KEY } from '../support/secrets/test-secrets.ts';
+import { useStripeApis } from '../support/stripe/stripe-apis.ts';
+
+const apis = useStripeApis();
+
+const EVENT = createSubscriptionEvent({ customerId: 'cus_1' });
+const receipt = { receivedAtMs: 0, nonce: () => '' };
+
+function notificationIn(context: unknown) {
+  const body = { id: 'evt_2', type: 'v1.customer.subscription.updated', context };
+  const event = parseEvent(JSON.stringify(body), receipt);
+  if (event.kind !== 'notification') throw new RangeError(event.kind);
+  return event;
+}
+
+async function retrieveFrom(answer: object) {
+  const contexts: unknown[] = [];
+  const { url } = await apis.startWith((request, response) => {
+    contexts.push(request.headers['stripe-context']);
+    response.end(JSON.stringify(answer));
+  });
+  const retrieveEvent = createEventRetrieval({ secretKey: API_KEY, baseUrl: new URL(url) });
+  const retrieve = (context: unknown) => retrieveEvent(notificationIn(context), receipt);
+  return { retrieve, contexts };
+}
+
+test('an event of another account is retrieved in the context of that account', async () => {
+  const { retrieve, contexts } = await retrieveFrom({ ...EVENT, snapshot_event: 'evt_1' });
+  await retrieve('acct_1/acct_2');
+  expect(contexts).toEqual(['acct_1/acct_2', 'acct_1/acct_2']);
+});
+
+test.each([null, undefined, 'a\r\nb: c', 7, ''])(
+  'the context %j names no account',
+  async (context) => {
+    const { retrieve, contexts } = await retrieveFrom({ ...EVENT, snapshot_event: 'evt_1' });
+    await retrieve(context);
+    expect(contexts).toEqual([undefined, undefined]);
+  },
+);
+
+test('a response without the ids of the event and of the subscription is a failure', async () => {
+  const { retrieve } = await retrieveFrom({});
+  await expect(retrieve(null)).rejects.toThrow('without snapshot_event');
+});
+
+test('a subscription that can’t be read is a failure', async () => {
+  const { retrieve } = await retrieveFrom({ related_object: { id: 'sub_1' } });
+  await expect(retrieve(null)).rejects.toThrow('can not be read');
+});
+
+test('a response that is not an event of the two types is a failure', async () => {
+  const { retrieve } = await retrieveFrom({ type: 'invoice.paid', snapshot_event: 'evt_1' });
+  await expect(retrieve(null)).rejects.toThrow('another type');
+});
