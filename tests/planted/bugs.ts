@@ -213,18 +213,18 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'the newest tie group is pruned',
     'repair/prune.ts',
     [
-      'and event.created_at < to_timestamp(event.deciding_seconds)\n',
-      'and event.created_at <= to_timestamp(event.deciding_seconds)\n',
+      'and event.created_at < to_timestamp(deciding_seconds)\n',
+      'and event.created_at <= to_timestamp(deciding_seconds)\n',
     ],
     ['between_them.created_at > event.created_at', 'between_them.created_at >= event.created_at'],
     [
-      'between_them.created_at < to_timestamp(event.deciding_seconds)',
-      'between_them.created_at <= to_timestamp(event.deciding_seconds)',
+      'between_them.created_at < to_timestamp(deciding_seconds)',
+      'between_them.created_at <= to_timestamp(deciding_seconds)',
     ],
   ),
   engine.store("another subscription's newest event is pruned", 'repair/prune.ts', [
-    'subscriptions.get(subscriptionId)?.deciding ?? null;',
-    'subscriptions.values().next().value?.deciding ?? null;',
+    'subscriptions.get(subscriptionId) ?? {};',
+    'subscriptions.values().next().value ?? {};',
   ]),
   engine.store('events that are missing in the log are taken for known', 'repair/catch-up.ts', [
     '(event) => !knownIds.has(event.key) &&',
