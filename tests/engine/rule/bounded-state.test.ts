@@ -122,13 +122,16 @@ test('more than 20 subscriptions are dropped that ended longest ago, the smalles
   expect([16, 17, 18, 19].map(kept)).toEqual(['dcba', 'dca', 'dc', 'd']);
 });
 
-test('one that grants a plan or has an ambiguous order is not dropped, nor one that has not ended', () => {
+test('one that grants a plan or has an ambiguous order is not dropped, nor one that decides or has not ended', () => {
   const granting = [eventsOf('a', 1, 'active'), eventsOf('a', 2, 'incomplete_expired')];
   const ambiguous = eventsOf('b', 1, 'unpaid', 'canceled');
   const others = [eventsOf('c', 95, 'active'), eventsOf('d', 3, 'canceled')];
   const ids = idsAfter(...granting, ambiguous, ...others, ...several(25, 90, 'canceled'));
   expect(ids.slice(0, 3)).toEqual(['a', 'b', 'c']);
   expect(ids).not.toContain('d');
+  // It decides if the newest event does.
+  const end = [eventsOf('c', 1, 'active'), eventsOf('d', 50, 'canceled')];
+  expect(idsAfter(...end, ...several(25, 90, 'incomplete_expired'))).toContain('d');
   expect(foldAll(several(20, 90, 'canceled').flat()).hasDropped).toBe(false);
   expect(foldAll(several(25, 90, 'past_due').flat()).hasDropped).toBe(false);
 });
