@@ -1,6 +1,7 @@
 import type { RebuildFailure } from 'instep/operate';
 import { expect, test } from 'vitest';
 import { readAccess } from '../support/internals/access.ts';
+import { pruneLog } from '../support/internals/repair.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
@@ -8,6 +9,7 @@ import { rebuildTeams } from '../support/service/rebuilding.ts';
 import { receivedEvent } from '../support/stripe/events.ts';
 
 const store = useDatabase(embeddedServer);
+const { signal } = new AbortController();
 
 test('a team that refuses its plan keeps no other from being rebuilt', async () => {
   const { query } = store.database;
@@ -83,4 +85,17 @@ test('the begin of a status is repaired', async () => {
     return (await readAccess(query, teamId))?.since;
   };
   expect(await repaired()).toEqual(new Date(2_000_000));
+});
+
+test('a pruned log still yields since when a status goes on', async () => {
+  const { query } = store.database;
+  const { teamId, customerId } = await store.addTeam();
+  const ingest = openPipeline(store.database);
+  const statuses = ['past_due', 'past_due', 'active', 'active', 'active', 'active'];
+  for (const [index, status] of statuses.entries()) {
+    await ingest([receivedEvent({ customerId, status, createdSeconds: 1_000 * (index + 1) })]);
+  }
+  expect(await pruneLog({ query, cutoffMs: Date.now() + 60_000 }, signal)).toBeGreaterThan(0);
+  expect(await rebuildTeams(store.database, { teamId })).toEqual([]);
+  expect((await readAccess(query, teamId))?.since).toEqual(new Date(3_000_000));
 });
