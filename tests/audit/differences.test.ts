@@ -99,6 +99,7 @@ test('--json prints one object with its version, the counts, and the code of eac
     plan: 'Team',
     status: 'active',
     product: 'prod_team',
+    price: null,
     subscription: 'sub_plan',
     stripe_status: 'active',
     stripe_product: 'prod_pro',

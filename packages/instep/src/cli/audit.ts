@@ -92,23 +92,24 @@ const CODES = Object.keys(TEXTS) as (keyof typeof TEXTS)[];
 /** What is printed, line by line: all of it at once would take more memory than the audit. */
 function* linesOf(comparison: TableComparison, table: AuditedTable, options: Options) {
   const { name, columns, customers, rows, used } = table;
-  const { found, subscriptions, rules, productNames } = comparison;
+  const { subscriptions, rules, productNames } = comparison;
   const ownPlans = comparison.count('own_plan');
   const wrong = CODES.reduce((sum, code) => sum + comparison.count(code), 0);
   const right = rows - wrong + comparison.count('not_in_table');
-  const differences = CODES.flatMap((code) => found.get(code)?.rows ?? []).slice(0, options.limit);
+  const differences = comparison.differences(CODES);
   const headings = ['code', 'id', ...used, ...Object.keys(AT_STRIPE)];
-  const cellsOf = (one: string): string[] => {
-    const values = JSON.parse(one);
-    return headings.map((heading) => values[heading] ?? '');
-  };
+  const cellsOf = (one: Record<string, string | null>) => headings.map((key) => one[key] ?? '');
   if (options.json) {
     const byCode = Object.fromEntries(CODES.map((code) => [code, comparison.count(code)]));
     const counts = { customers, rows, subscriptions, right, ownPlans, ...byCode };
     const plans = Object.fromEntries(rules.plans);
     const about = { version: 1, table: name, columns, counts, plans, rows: [] };
     yield JSON.stringify(about).slice(0, -2);
-    for (const [index, one] of differences.entries()) yield index === 0 ? one : `,${one}`;
+    let separator = '';
+    for (const one of differences) {
+      yield separator + JSON.stringify(one);
+      separator = ',';
+    }
     yield ']}';
     return;
   }

@@ -43,6 +43,16 @@ export type TableRules = {
 /** What is compared of a listed subscription. */
 type Listed = Pick<ListedSubscription, 'subscriptionId' | 'status' | 'productId' | 'priceId'>;
 
+const ROW_VALUES = [
+  'id',
+  'customer',
+  'plan',
+  'status',
+  'product',
+  'price',
+  'subscription',
+] as const;
+
 /** What a difference says of the subscription that decides at Stripe. */
 export const AT_STRIPE = {
   stripe_status: 'status',
@@ -60,11 +70,11 @@ export class TableComparison {
   subscriptions = 0;
   /** Whether Stripe knows the customer of a row. */
   isAnyKnown = false;
-  /** How many rows have each code, and what is wrong with those that are kept, as JSON. */
+  /** How many rows have each code, and the values of those that are kept, as JSON. */
   readonly found = new Map<RowCode, { count: number; readonly rows: string[] }>();
 
-  /** By customer: an account can have 100,000. */
-  readonly #listed = new Map<string, readonly Listed[]>();
+  /** By customer, as JSON, which takes half the memory: an account can have 100,000. */
+  readonly #listed = new Map<string, string>();
 
   constructor(rules: TableRules) {
     this.rules = rules;
@@ -80,7 +90,8 @@ export class TableComparison {
       const others = this.listedOf(customerId).filter(
         (one) => one.subscriptionId !== subscriptionId,
       );
-      this.#listed.set(customerId, [...others, { subscriptionId, status, productId, priceId }]);
+      const all = [...others, { subscriptionId, status, productId, priceId } satisfies Listed];
+      this.#listed.set(customerId, JSON.stringify(all));
     }
     this.subscriptions += subscriptions.length;
   }
@@ -90,7 +101,7 @@ export class TableComparison {
   }
 
   listedOf(customer: string): readonly Listed[] {
-    return this.#listed.get(customer) ?? [];
+    return JSON.parse(this.#listed.get(customer) ?? '[]');
   }
 
   /** The best of the customer's subscriptions that give a plan, several if they are equally good. */
@@ -173,10 +184,27 @@ export class TableComparison {
     this.found.set(code, found);
     found.count += 1;
     if (code === 'own_plan' || found.count > this.rules.limit) return;
-    const { hasPlan: _, isBesidePlan: __, ...values } = row;
-    const [stripe = this.listedOf(row.customer)[0]] = this.paidBy(row.customer);
-    const atStripe = Object.entries(AT_STRIPE).map(([name, field]) => [name, stripe?.[field]]);
-    found.rows.push(JSON.stringify({ code, ...values, ...Object.fromEntries(atStripe) }));
+    found.rows.push(JSON.stringify(ROW_VALUES.map((name) => row[name])));
+  }
+
+  /** What is wrong, with what decides at Stripe, in the order of these codes. */
+  *differences(codes: readonly RowCode[]): Generator<Readonly<Record<string, string | null>>> {
+    let left = this.rules.limit;
+    for (const code of codes) {
+      for (const text of this.found.get(code)?.rows ?? []) {
+        if (left === 0) return;
+        left -= 1;
+        const values: readonly (string | null)[] = JSON.parse(text);
+        const row = Object.fromEntries(ROW_VALUES.map((name, index) => [name, values[index]]));
+        const customer = row.customer ?? '';
+        const [stripe = this.listedOf(customer)[0]] = this.paidBy(customer);
+        const atStripe = Object.entries(AT_STRIPE).map(([name, field]) => [
+          name,
+          stripe?.[field] ?? null,
+        ]);
+        yield { code, ...row, ...Object.fromEntries(atStripe) };
+      }
+    }
   }
 }
 
