@@ -1,6 +1,5 @@
-import type { ApplicationId } from 'instep';
-import { beforeAll, describe, expect, test } from 'vitest';
-import { useBrowsedInstep } from '../support/browser/browsed-instep.ts';
+import { describe, expect, test } from 'vitest';
+import { openBrowsedInstep } from '../support/browser/browsed-instep.ts';
 import {
   axeViolations,
   colorViolations,
@@ -15,27 +14,52 @@ import { HOSTILE } from '../support/stripe/hostile-texts.ts';
 import { someOf } from '../support/test-length.ts';
 
 const browser = useBrowser();
-const instep = useBrowsedInstep();
+const instep = await openBrowsedInstep();
+
+const customerId = HOSTILE.image;
+const teams = {
+  script: await instep.addTeam(HOSTILE.script, customerId),
+  rightToLeft: await instep.addTeam(HOSTILE.rightToLeft, HOSTILE.entity),
+  long: await instep.addTeam(HOSTILE.long, 'cus_long'),
+  unlinked: await instep.addTeam('Unlinked'),
+};
+const createdSeconds = Date.UTC(2026, 0, 2, 20, 30) / 1_000;
+const subscriptionId = `sub_${HOSTILE.script}`;
+const productId = `prod_${HOSTILE.rightToLeft}`;
+const fields = { customerId, subscriptionId, productId };
+await instep.happen({ ...fields, eventId: HOSTILE.attribute, createdSeconds });
+await instep.happen({ ...fields, eventId: `${HOSTILE.attribute} 2`, status: HOSTILE.script });
+await instep.happen({ customerId: HOSTILE.entity, eventId: HOSTILE.rightToLeft });
+await instep.happen({ customerId: 'cus_long', subscriptionId: `sub_${HOSTILE.long}` });
+for (const id of ['sub_first', 'sub_second']) {
+  await instep.happen({ customerId: 'cus_long', subscriptionId: id });
+}
+await instep.happen({ customerId: `${HOSTILE.image} 2`, eventId: 'evt_parked' });
+const events = await instep.database.query<{ position: number; outcome: string }>(
+  'select position, outcome from instep.events order by position',
+);
+const positionOf = (wanted: string) =>
+  events.find(({ outcome }) => outcome === wanted)?.position ?? 0;
 
 /** Pages, each with untrusted text that it shows. */
 const PAGES = [
-  ['the overview', () => '/?live=off', null],
-  ['a team', () => `/teams/${teams.script}`, HOSTILE.script],
-  ['what needs attention', () => '/attention?select=all', `${HOSTILE.image} 2`],
-  ['the teams', () => '/teams', HOSTILE.script],
-  ['the search', () => `/teams?search=${encodeURIComponent(HOSTILE.image.slice(0, 4))}`, null],
-  ['a search without results', () => `/teams?search=${encodeURIComponent(HOSTILE.image)}`, null],
-  ['a team with a right-to-left name', () => `/teams/${teams.rightToLeft}`, HOSTILE.entity],
-  ['a team with a long name', () => `/teams/${teams.long}`, HOSTILE.long.slice(0, 40)],
-  ['the events', () => '/events', HOSTILE.attribute],
-  ['the events with an invalid filter', () => '/events?from=yesterday', null],
-  ['an event', () => `/events/${position}`, HOSTILE.attribute],
-  ['an unreadable event', () => `/events/${unreadable}`, null],
-  ['the comparison', () => '/compare', null],
-  ['a missing page', () => '/teams/999999', null],
-  ['what operators did', () => '/actions', null],
-  ['a parked event', () => `/events/${parked}`, `${HOSTILE.image} 2`],
-  ['a team without a customer', () => `/teams/${teams.unlinked}`, `${HOSTILE.image} 2`],
+  ['the overview', '/?live=off', null],
+  ['a team', `/teams/${teams.script}`, HOSTILE.script],
+  ['what needs attention', '/attention?select=all', `${HOSTILE.image} 2`],
+  ['the teams', '/teams', HOSTILE.script],
+  ['the search', `/teams?search=${encodeURIComponent(HOSTILE.image.slice(0, 4))}`, null],
+  ['a search without results', `/teams?search=${encodeURIComponent(HOSTILE.image)}`, null],
+  ['a team with a right-to-left name', `/teams/${teams.rightToLeft}`, HOSTILE.entity],
+  ['a team with a long name', `/teams/${teams.long}`, HOSTILE.long.slice(0, 40)],
+  ['the events', '/events', HOSTILE.attribute],
+  ['the events with an invalid filter', '/events?from=yesterday', null],
+  ['an event', `/events/${events[0]?.position}`, HOSTILE.attribute],
+  ['an unreadable event', `/events/${positionOf('unreadable')}`, null],
+  ['the comparison', '/compare', null],
+  ['a missing page', '/teams/999999', null],
+  ['what operators did', '/actions', null],
+  ['a parked event', `/events/${positionOf('parked')}`, `${HOSTILE.image} 2`],
+  ['a team without a customer', `/teams/${teams.unlinked}`, `${HOSTILE.image} 2`],
 ] as const;
 
 /** The widest and the narrowest of the usual fonts, with the metrics of Arial, where they are installed. */
@@ -44,51 +68,13 @@ const FONTS = ['DejaVu Sans', 'Liberation Sans'];
 /** A page of A4 within its margins. */
 const PAPER = { width: 718, height: 1_000 };
 
-const teams: Record<'script' | 'rightToLeft' | 'long' | 'unlinked', ApplicationId> = {
-  script: 0,
-  rightToLeft: 0,
-  long: 0,
-  unlinked: 0,
-};
-let position = 0;
-let unreadable = 0;
-let parked = 0;
-
-beforeAll(async () => {
-  const customerId = HOSTILE.image;
-  teams.script = await instep.addTeam(HOSTILE.script, customerId);
-  teams.rightToLeft = await instep.addTeam(HOSTILE.rightToLeft, HOSTILE.entity);
-  teams.long = await instep.addTeam(HOSTILE.long, 'cus_long');
-  teams.unlinked = await instep.addTeam('Unlinked');
-  const createdSeconds = Date.UTC(2026, 0, 2, 20, 30) / 1_000;
-  const subscriptionId = `sub_${HOSTILE.script}`;
-  const productId = `prod_${HOSTILE.rightToLeft}`;
-  const fields = { customerId, subscriptionId, productId };
-  await instep.happen({ ...fields, eventId: HOSTILE.attribute, createdSeconds });
-  await instep.happen({ ...fields, eventId: `${HOSTILE.attribute} 2`, status: HOSTILE.script });
-  await instep.happen({ customerId: HOSTILE.entity, eventId: HOSTILE.rightToLeft });
-  await instep.happen({ customerId: 'cus_long', subscriptionId: `sub_${HOSTILE.long}` });
-  for (const id of ['sub_first', 'sub_second']) {
-    await instep.happen({ customerId: 'cus_long', subscriptionId: id });
-  }
-  await instep.happen({ customerId: `${HOSTILE.image} 2`, eventId: 'evt_parked' });
-  const events = await instep.database.query<{ position: number; outcome: string }>(
-    'select position, outcome from instep.events order by position',
-  );
-  position = events[0]?.position ?? 0;
-  const positionOf = (wanted: string) =>
-    events.find(({ outcome }) => outcome === wanted)?.position ?? 0;
-  unreadable = positionOf('unreadable');
-  parked = positionOf('parked');
-});
-
 /** `SCREENSHOTS=folder` takes pictures of every page, for review. */
 const { SCREENSHOTS } = process.env;
 
 describe.each(someOf(3, PAGES))('%s', (name, path, untrusted) => {
   test.runIf(SCREENSHOTS)('is in pictures of every size and theme, and in print', async () => {
     const page = await browser.newPage({ reducedMotion: 'reduce' });
-    await page.goto(instep.url + path());
+    await page.goto(instep.url + path);
     const take = (what: string) =>
       page.screenshot({ path: `${SCREENSHOTS}/${name}, ${what}.png`, fullPage: true });
     for (const width of [1_440, 820, PHONE.width]) {
@@ -105,7 +91,7 @@ describe.each(someOf(3, PAGES))('%s', (name, path, untrusted) => {
   test('axe finds nothing, in light, dark and on a phone', async () => {
     // In the middle of a transition the contrast is undefined.
     const page = await browser.newPage({ reducedMotion: 'reduce' });
-    await page.goto(instep.url + path());
+    await page.goto(instep.url + path);
     expect(await axeViolations(page)).toEqual([]);
     await page.emulateMedia({ colorScheme: 'dark' });
     expect(await colorViolations(page)).toEqual([]);
@@ -115,7 +101,7 @@ describe.each(someOf(3, PAGES))('%s', (name, path, untrusted) => {
 
   test('fits every width: nothing is outside of the screen, cut off or covered, and a finger hits all', async () => {
     const page = await browser.newPage({ viewport: PHONE, hasTouch: true });
-    await page.goto(instep.url + path());
+    await page.goto(instep.url + path);
     for (const width of [PHONE.width, 720, 820, 1_000, DESKTOP.width, 1_440]) {
       await page.setViewportSize({ ...DESKTOP, width });
       for (const font of FONTS) {
@@ -132,14 +118,14 @@ describe.each(someOf(3, PAGES))('%s', (name, path, untrusted) => {
 
   test('works without scripts', async () => {
     const page = await browser.newPage({ javaScriptEnabled: false });
-    await page.goto(instep.url + path());
+    await page.goto(instep.url + path);
     expect((await page.locator('h1').textContent())?.length).toBeGreaterThan(0);
     expect(await page.getByText('undefined').count()).toBe(0);
   });
 
   test('is printed with all that it says, and nothing to press', async () => {
     const page = await browser.newPage({ viewport: PAPER });
-    await page.goto(instep.url + path());
+    await page.goto(instep.url + path);
     await page.emulateMedia({ media: 'print' });
     const printed = await page.locator('main').innerText();
     if (untrusted !== null) expect(printed).toContain(untrusted);
@@ -152,7 +138,7 @@ describe.each(someOf(3, PAGES))('%s', (name, path, untrusted) => {
 
   test('escapes untrusted text', async () => {
     const page = await browser.newPage();
-    await page.goto(instep.url + path());
+    await page.goto(instep.url + path);
     if (untrusted !== null) {
       expect(await page.locator('main').textContent()).toContain(untrusted);
     }

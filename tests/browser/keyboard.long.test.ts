@@ -1,18 +1,14 @@
-import type { ApplicationId } from 'instep';
 import type { Page } from 'playwright-core';
-import { beforeAll, describe, expect, test } from 'vitest';
-import { useBrowsedInstep } from '../support/browser/browsed-instep.ts';
+import { describe, expect, test } from 'vitest';
+import { openBrowsedInstep } from '../support/browser/browsed-instep.ts';
 import { axeViolations, expectText, useBrowser } from '../support/browser/browser.ts';
 
 const browser = useBrowser();
-const instep = useBrowsedInstep();
+const instep = await openBrowsedInstep();
 
-let teamId: ApplicationId;
-beforeAll(async () => {
-  teamId = await instep.addTeam('Keyed', 'cus_keys');
-  await instep.happen({ customerId: 'cus_keys', eventId: 'evt_keys' });
-  for (const number of [1, 2, 3]) await instep.happen({ customerId: `cus_${number}` });
-});
+const teamId = await instep.addTeam('Keyed', 'cus_keys');
+await instep.happen({ customerId: 'cus_keys', eventId: 'evt_keys' });
+for (const number of [1, 2, 3]) await instep.happen({ customerId: `cus_${number}` });
 
 async function openPage(path: string): Promise<Page> {
   const page = await browser.newPage({ reducedMotion: 'reduce' });
@@ -59,13 +55,13 @@ describe('Tab', () => {
   }
 
   test.each([
-    ['the overview', () => '/?live=off'],
-    ['what needs attention', () => '/attention'],
-    ['a team', () => `/teams/${teamId}`],
-    ['the events', () => '/events'],
-    ['comparing', () => '/compare'],
+    ['the overview', '/?live=off'],
+    ['what needs attention', '/attention'],
+    ['a team', `/teams/${teamId}`],
+    ['the events', '/events'],
+    ['comparing', '/compare'],
   ])('goes through %s in order, with a visible focus', async (_, path) => {
-    const stops = await stopsOn(await openPage(path()));
+    const stops = await stopsOn(await openPage(path));
     const areas = ['Skip to content', 'Overview', 'Attention', 'Teams', 'Events'];
     expect(stops.map(({ name }) => name).slice(0, 5)).toEqual(areas);
     expect(stops.filter(({ isSeen, isInOrder }) => !isSeen || !isInOrder)).toEqual([]);

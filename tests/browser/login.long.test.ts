@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { useBrowsedInstep } from '../support/browser/browsed-instep.ts';
+import { openBrowsedInstep } from '../support/browser/browsed-instep.ts';
 import { axeViolations, expectText, useBrowser } from '../support/browser/browser.ts';
 import { OPERATIONS_TOKEN } from '../support/secrets/test-secrets.ts';
 
 const browser = useBrowser();
-const instep = useBrowsedInstep({ OPS_TOKEN: OPERATIONS_TOKEN });
+const instep = await openBrowsedInstep({ OPS_TOKEN: OPERATIONS_TOKEN });
 
 test('a wrong token is rejected, and the right one leads to the requested page', async () => {
   const page = await browser.newPage();

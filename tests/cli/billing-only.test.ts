@@ -3,6 +3,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { connect, createEmptyDatabase } from '../support/postgres/test-database.ts';
 import { freePort } from '../support/process/free-port.ts';
 import { runInstep, SETTINGS, startInstep } from '../support/process/instep-process.ts';
+import { jsonLines } from '../support/service/log-service.ts';
 import { sessionCookie } from '../support/service/session-cookie.ts';
 import { eventBody } from '../support/stripe/events.ts';
 
@@ -72,10 +73,7 @@ test('the server keeps the team in sync, and has no profile', async () => {
 
 test('the doctor checks what is needed', async () => {
   const { stdout } = await command('doctor', '--json');
-  const checks: Check[] = stdout
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line));
+  const checks: Check[] = jsonLines(stdout);
   const stateOf = (name: string) => checks.find((check) => check.name === name)?.state;
   expect(['configuration', 'privileges', 'teams', 'access'].map(stateOf)).toEqual(
     Array(4).fill('ok'),

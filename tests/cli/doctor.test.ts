@@ -5,6 +5,7 @@ import { createTemplate } from '../support/postgres/template.ts';
 import { createEmptyDatabase, createMigratedDatabase } from '../support/postgres/test-database.ts';
 import { createFolder, runInstep } from '../support/process/instep-process.ts';
 import { recordComparison } from '../support/service/comparison.ts';
+import { jsonLines } from '../support/service/log-service.ts';
 import { eventBody } from '../support/stripe/events.ts';
 import { ENDPOINT, issuesOf, openExaminedAccount } from '../support/stripe/examined-account.ts';
 
@@ -23,9 +24,9 @@ const NAMES = [
 
 // The server that the tests share does not sync, which is a warning.
 const durable = await PostgresCluster.create();
+afterAll(() => durable.remove());
 await durable.start();
 await createTemplate(durable.url.href);
-afterAll(() => durable.remove());
 
 async function openHealthyAccount() {
   const server = { name: 'durable', url: durable.url.href };
@@ -42,10 +43,7 @@ test('prints ok on each line and exits with 0 when nothing is wrong', async () =
   const { environment } = await openHealthyAccount();
   const { url } = ENDPOINT;
   const { code, stdout, stderr } = await runInstep(['doctor', '--json', '--url', url], environment);
-  const checks: Check[] = stdout
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line));
+  const checks: Check[] = jsonLines(stdout);
   expect(checks.map(({ name }) => name)).toEqual(NAMES);
   expect(issuesOf({ checks })).toEqual([]);
   expect(checks.every(({ advice }) => advice === null)).toBe(true);

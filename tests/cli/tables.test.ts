@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { connect, createEmptyDatabase } from '../support/postgres/test-database.ts';
 import { runInstep, SETTINGS } from '../support/process/instep-process.ts';
+import { jsonLines } from '../support/service/log-service.ts';
 
 const TABLES = `
   create schema app;
@@ -51,10 +52,7 @@ test('shows the columns and the grants, with which a role that owns nothing can 
       insert into app."Team" (id, "stripeCustomerId")
         values ('9d3c6f5e-0b6f-4a1b-8a39-6a3f3a5f2f10', 'cus_1')`);
     const examined = await runInstep(['doctor', '--json'], { ...SETTINGS, ...environment });
-    const checks = examined.stdout
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line));
+    const checks = jsonLines(examined.stdout);
     expect(checks).toContainEqual(expect.objectContaining({ name: 'privileges', state: 'ok' }));
     const shown = ['team', 'show', '9d3c6f5e-0b6f-4a1b-8a39-6a3f3a5f2f10', '--json'];
     const team = await runInstep(shown, environment);

@@ -4,11 +4,11 @@ import { runInstep } from '../support/process/instep-process.ts';
 import { openExaminedAccount } from '../support/stripe/examined-account.ts';
 
 const cluster = await PostgresCluster.create();
+afterAll(() => cluster.remove());
 await cluster.start();
 await runInstep(['migrate', '--create-tables'], { DATABASE_URL: cluster.url.href });
 // It sees that there are standbys, but not their states.
 await cluster.ask('create role viewer login in role pg_read_all_data');
-afterAll(() => cluster.remove());
 
 test('a missing synchronous standby is an issue', async () => {
   const account = await openExaminedAccount();

@@ -1,10 +1,10 @@
 import { afterAll, expect, test, vi } from 'vitest';
 import { startProxy, type TcpProxy } from '../support/network/tcp-proxy.ts';
-import { useMetrics } from '../support/service/metrics-service.ts';
+import { openMetrics } from '../support/service/metrics-service.ts';
 import { eventBody } from '../support/stripe/events.ts';
 
 let proxy: TcpProxy;
-const service = useMetrics({ REQUEST_DEADLINE_MS: '2000' }, async (databaseUrl) => {
+const service = await openMetrics({ REQUEST_DEADLINE_MS: '2000' }, async (databaseUrl) => {
   proxy = await startProxy(databaseUrl);
   return proxy.url;
 });

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { ROOT } from '../support/repository.ts';
-import { useMetrics } from '../support/service/metrics-service.ts';
+import { openMetrics } from '../support/service/metrics-service.ts';
 import { eventBody } from '../support/stripe/events.ts';
 
 const textOf = (name: string) => readFileSync(join(ROOT, 'docs', name), 'utf8');
@@ -16,7 +16,7 @@ const EXPRESSIONS = [
 /** Labels that Prometheus and Grafana add themselves. */
 const LABELS_OF_OTHERS = ['instance', 'le'];
 
-const service = useMetrics();
+const service = await openMetrics();
 
 /** The metrics and the labels that an expression names. */
 function namesIn(expression: string): { metrics: string[]; labels: string[] } {

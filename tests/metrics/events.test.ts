@@ -1,11 +1,11 @@
 import { expect, test, vi } from 'vitest';
 import { lockTeam, untilWaiting, whileHeld } from '../support/postgres/locks.ts';
-import { useMetrics } from '../support/service/metrics-service.ts';
+import { openMetrics } from '../support/service/metrics-service.ts';
 import { eventBody } from '../support/stripe/events.ts';
 
 const UPDATED = 'customer.subscription.updated';
 const MAX_QUEUED = 3;
-const service = useMetrics({
+const service = await openMetrics({
   MAX_QUEUED_EVENTS: String(MAX_QUEUED),
   REQUEST_DEADLINE_MS: '60000',
 });

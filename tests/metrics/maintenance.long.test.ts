@@ -1,6 +1,6 @@
 import { type FakeStripeAccount, startFakeStripeApi } from 'instep/testing';
 import { afterAll, expect, test, vi } from 'vitest';
-import { useMetrics } from '../support/service/metrics-service.ts';
+import { openMetrics } from '../support/service/metrics-service.ts';
 import { eventBody } from '../support/stripe/events.ts';
 
 const account: { -readonly [Name in keyof FakeStripeAccount]: FakeStripeAccount[Name] } = {
@@ -8,7 +8,7 @@ const account: { -readonly [Name in keyof FakeStripeAccount]: FakeStripeAccount[
 };
 const api = await startFakeStripeApi(account);
 afterAll(() => api.close());
-const service = useMetrics({ STRIPE_API_BASE: api.url });
+const service = await openMetrics({ STRIPE_API_BASE: api.url });
 
 const PRODUCT = '/v1/products/{id}';
 const called = (path: string, result: string) =>

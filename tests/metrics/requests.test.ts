@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { exchange } from '../support/network/raw-connection.ts';
 import { HEADERS } from '../support/secrets/test-secrets.ts';
-import { useMetrics } from '../support/service/metrics-service.ts';
+import { openMetrics } from '../support/service/metrics-service.ts';
 import { sessionCookie } from '../support/service/session-cookie.ts';
 import { eventBody } from '../support/stripe/events.ts';
 
-const service = useMetrics();
+const service = await openMetrics();
 
 const answered = (route: string, status: number) =>
   service.value(`instep_http_request_duration_seconds_count{route="${route}",status="${status}"}`);

@@ -1,6 +1,7 @@
 import { afterAll, expect, test } from 'vitest';
 import { connect, createEmptyDatabase } from '../support/postgres/test-database.ts';
 import { runInstep, startInstep } from '../support/process/instep-process.ts';
+import { jsonLines } from '../support/service/log-service.ts';
 import { eventBody } from '../support/stripe/events.ts';
 
 const TABLES = `
@@ -39,10 +40,7 @@ test('the start and the doctor warn, with the statement', async () => {
   const statement = 'alter table public.teams alter column plan_name drop not null;';
   expect(instep.lines.join()).toContain(statement);
   const { stdout } = await runInstep(['doctor', '--json'], { DATABASE_URL: url.href });
-  const checks = stdout
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line));
+  const checks = jsonLines(stdout);
   expect(checks).toContainEqual(
     expect.objectContaining({ state: 'warning', advice: expect.stringContaining(statement) }),
   );

@@ -8,9 +8,9 @@ import { PostgresCluster } from '../support/postgres/postgres-cluster.ts';
 import { connect } from '../support/postgres/test-database.ts';
 
 const cluster = await PostgresCluster.create();
+afterAll(() => cluster.remove());
 await cluster.start();
 await cluster.ask('create table notes (text text)');
-afterAll(() => cluster.remove());
 
 const connectTo = (url: string) =>
   connect(new URL(url), { maxConnections: 5, statementTimeoutMs: 1_000 });

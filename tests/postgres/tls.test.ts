@@ -14,6 +14,7 @@ import {
   SETTINGS,
   startInstep,
 } from '../support/process/instep-process.ts';
+import { jsonLines } from '../support/service/log-service.ts';
 
 const server = await startSelfSignedServer();
 afterAll(() => server.close());
@@ -48,10 +49,7 @@ describe('a server whose certificate has an issuer that nobody trusts', async ()
   /** The doctor's check of the connection. */
   async function connectionWith(environment: Readonly<Record<string, string>>) {
     const { stdout } = await runInstep(['doctor', '--json'], { ...SETTINGS, ...environment });
-    const checks = stdout
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line));
+    const checks = jsonLines(stdout);
     return checks.find(({ name }) => name === 'connection') ?? checks;
   }
 

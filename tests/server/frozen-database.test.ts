@@ -3,9 +3,9 @@ import { PostgresCluster } from '../support/postgres/postgres-cluster.ts';
 import { runInstep, startInstep } from '../support/process/instep-process.ts';
 
 const cluster = await PostgresCluster.create();
+afterAll(() => cluster.remove());
 await cluster.start();
 await runInstep(['migrate', '--create-tables'], { DATABASE_URL: cluster.url.href });
-afterAll(() => cluster.remove());
 
 test('exits in time while its database is frozen', async () => {
   const instep = await startInstep({ DATABASE_URL: cluster.url.href });

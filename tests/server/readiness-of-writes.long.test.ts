@@ -6,6 +6,7 @@ import { runInstep, SETTINGS } from '../support/process/instep-process.ts';
 const WAIT = { timeout: 30_000, interval: 200 };
 
 const cluster = await PostgresCluster.create();
+afterAll(() => cluster.remove());
 await cluster.start();
 const environment = { ...SETTINGS, DATABASE_URL: cluster.url.href };
 await runInstep(['migrate', '--create-tables'], environment);
@@ -15,10 +16,7 @@ const instep = await openInstep({
   // Its writes would fail first, and close the connections.
   maintenance: 'off',
 });
-afterAll(async () => {
-  await instep.close();
-  await cluster.remove();
-});
+afterAll(() => instep.close());
 
 async function set(setting: string): Promise<void> {
   await cluster.ask(`alter system set ${setting}`);

@@ -1,42 +1,23 @@
-import {
-  ApiCollection,
-  type FakeStripeApi,
-  type SubscriptionEventFields,
-  startFakeStripeApi,
-} from 'instep/testing';
-import { afterAll, beforeAll } from 'vitest';
-import type { Database } from '../internals/database.ts';
+import { ApiCollection, type SubscriptionEventFields, startFakeStripeApi } from 'instep/testing';
+import { afterAll } from 'vitest';
 import { addTeam } from '../internals/rows.ts';
 import { createDatabase } from '../postgres/test-database.ts';
-import { type InstepProcess, startInstep } from '../process/instep-process.ts';
+import { startInstep } from '../process/instep-process.ts';
 import { eventBody } from '../stripe/events.ts';
 
 type Environment = Readonly<Record<string, string>>;
 
 /** A real server with its console, its own database and a stand-in for Stripe, per test file. */
-export function useBrowsedInstep(environment: Environment = {}) {
+export async function openBrowsedInstep(environment: Environment = {}) {
   const subscriptions = new ApiCollection();
-  let stripe: FakeStripeApi;
-  let database: Database;
-  let server: InstepProcess;
-  let url: string;
-
-  beforeAll(async () => {
-    stripe = await startFakeStripeApi({ productNames: { prod_pro: 'Pro' }, subscriptions });
-    const created = await createDatabase();
-    database = created.database;
-    server = await startInstep({
-      DATABASE_URL: created.url.href,
-      STRIPE_API_BASE: stripe.url,
-      OPS_PORT: '0',
-      ...environment,
-    });
-    url = String((await server.logged({ msg: 'operations listening' })).url);
-  });
+  const stripe = await startFakeStripeApi({ productNames: { prod_pro: 'Pro' }, subscriptions });
+  const { url: databaseUrl, database } = await createDatabase();
+  const addresses = { DATABASE_URL: databaseUrl.href, STRIPE_API_BASE: stripe.url };
+  const server = await startInstep({ ...addresses, OPS_PORT: '0', ...environment });
+  const { url } = await server.logged({ msg: 'operations listening' });
   afterAll(async () => {
-    await server?.stop();
-    await database?.close();
-    await stripe?.close();
+    await server.stop();
+    await stripe.close();
   });
 
   /** Signs a body and posts it as Stripe does. */
@@ -47,12 +28,8 @@ export function useBrowsedInstep(environment: Environment = {}) {
 
   return {
     /** The address of the console. */
-    get url() {
-      return url;
-    },
-    get database() {
-      return database;
-    },
+    url: String(url),
+    database,
     post,
     addTeam: (name: string, customerId: string | null = null) =>
       addTeam(database.query, { name, customerId }),

@@ -35,7 +35,7 @@ export async function openLog() {
 }
 
 /** The JSON lines in a command's output. */
-export function jsonLines(stdout: string): Record<string, unknown>[] {
+export function jsonLines<Line = Record<string, unknown>>(stdout: string): Line[] {
   const lines = stdout.split('\n').filter((line) => line !== '');
-  return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+  return lines.map((line) => JSON.parse(line));
 }

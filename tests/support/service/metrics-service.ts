@@ -1,15 +1,6 @@
-import {
-  createLogger,
-  type Exposition,
-  type Instep,
-  listen,
-  openInstep,
-  type RunningServer,
-  readConfig,
-} from 'instep';
+import { createLogger, listen, openInstep, readConfig } from 'instep';
 import { signWebhook } from 'instep/testing';
-import { afterAll, beforeAll } from 'vitest';
-import type { Database } from '../internals/database.ts';
+import { afterAll } from 'vitest';
 import { addTeam } from '../internals/rows.ts';
 import { createDatabase } from '../postgres/test-database.ts';
 import { SETTINGS } from '../process/instep-process.ts';
@@ -20,38 +11,26 @@ import { HEADERS, WEBHOOK_SECRET } from '../secrets/test-secrets.ts';
  * A server in the test's process with its own database, and its metrics. `reach` can put a proxy between
  * them.
  */
-export function useMetrics(
+export async function openMetrics(
   environment: Readonly<Record<string, string>> = {},
   reach: (databaseUrl: URL) => Promise<URL> = async (url) => url,
 ) {
-  let instep: Instep;
-  let metrics: Exposition;
-  let server: RunningServer;
-  let database: Database;
+  const { url, database } = await createDatabase();
+  const { href } = await reach(url);
+  const config = readConfig({ ...SETTINGS, DATABASE_URL: href, ...environment });
+  const logger = createLogger('silent');
+  const instep = await openInstep({ config, logger });
+  const metrics = await instep.startMetrics();
+  const server = await listen({ ...config, handle: instep.handle, logger });
+  afterAll(async () => {
+    await server.close(1_000);
+    await instep.close();
+  });
   let count = 0;
 
-  beforeAll(async () => {
-    const created = await createDatabase();
-    database = created.database;
-    const { href } = await reach(created.url);
-    const config = readConfig({ ...SETTINGS, DATABASE_URL: href, ...environment });
-    const logger = createLogger('silent');
-    instep = await openInstep({ config, logger });
-    metrics = await instep.startMetrics();
-    server = await listen({ ...config, handle: instep.handle, logger });
-  });
-  afterAll(async () => {
-    await server?.close(1_000);
-    await instep?.close();
-  });
-
   const service = {
-    get url() {
-      return server.url;
-    },
-    get database() {
-      return database;
-    },
+    url: server.url,
+    database,
 
     /** Every value, by name and labels as exposed. */
     async values(): Promise<ReadonlyMap<string, number>> {
