@@ -60,6 +60,12 @@ const authSecrets = part(
   (value): readonly [string, ...string[]] => value.AUTH_SECRET,
 );
 
+/** The same; `null` without the profile, where `AUTH_SECRET` can be of anything, such as another library's sessions. */
+const sessionSecrets = ({
+  PROFILE,
+}: Environment): v.GenericSchema<Record<string, unknown>, readonly [string, ...string[]] | null> =>
+  PROFILE === 'off' ? part({}, () => null) : authSecrets;
+
 const DAY_MS = 86_400_000;
 
 const forever = ['off', '0'];
@@ -85,14 +91,7 @@ const partsFor = (environment: Environment) => ({
     },
     (value) => value.STRIPE_WEBHOOK_SECRET,
   ),
-  /** `null` without the profile, where `AUTH_SECRET` can be of anything, such as another library's sessions. */
-  authSecrets:
-    environment.PROFILE === 'off'
-      ? v.pipe(
-          v.unknown(),
-          v.transform(() => null),
-        )
-      : authSecrets,
+  authSecrets: sessionSecrets(environment),
   stripeApi: part(
     {
       STRIPE_SECRET_KEY: secret(
@@ -117,7 +116,7 @@ const partsFor = (environment: Environment) => ({
       pastDueGraceMs: value.PAST_DUE_GRACE,
     }),
   ),
-  /** The key of metadata that names a customer's team; `null`: teams are not linked by it. */
+  // The key of metadata that names a customer's team; `null`: teams are not linked by it.
   linkByMetadata: part(
     {
       // A key of metadata at Stripe has up to 40 characters.
