@@ -1,5 +1,5 @@
-import { countTeams } from 'instep/operate';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { countTeams } from '../support/internals/operations.ts';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 
@@ -15,7 +15,7 @@ describe.each(postgresServers)('$name', (server) => {
        values ('a', 'active'), ('b', 'active'), ('c', 'canceled'), ('d', null), ('e', 'gold'),
               ('f', '<script>')`,
     );
-    expect((await countTeams(store))?.statuses).toEqual([
+    expect((await countTeams(store.database))?.statuses).toEqual([
       { status: 'active', teams: 2 },
       { status: 'other', teams: 2 },
       { status: 'canceled', teams: 1 },
@@ -27,7 +27,9 @@ describe.each(postgresServers)('$name', (server) => {
     await run(`alter table teams add status text default 'open', add customer_id text`);
     try {
       await run(`insert into teams (name, subscription_status) values ('a', 'active')`);
-      expect((await countTeams(store))?.statuses).toEqual([{ status: 'active', teams: 1 }]);
+      expect((await countTeams(store.database))?.statuses).toEqual([
+        { status: 'active', teams: 1 },
+      ]);
     } finally {
       await run('alter table teams drop status, drop customer_id');
     }
@@ -42,7 +44,7 @@ describe.each(postgresServers)('$name', (server) => {
       await run(
         `insert into accounts (name, subscription_status) values ('a', 'active'), ('b', 'gold')`,
       );
-      expect((await countTeams(store))?.statuses).toEqual([
+      expect((await countTeams(store.database))?.statuses).toEqual([
         { status: 'active', teams: 1 },
         { status: 'other', teams: 1 },
       ]);

@@ -79,7 +79,7 @@ export {
   type ComparisonEvidence,
   MAX_COUNTED_OF_CUSTOMER,
 } from './issues/subject-issues.ts';
-export { countTeams, type TeamCounts } from './issues/team-counts.ts';
+export type { TeamCounts } from './issues/team-counts.ts';
 export * from './operate/actions.ts';
 export type { AlertConfig } from './operate/alerts.ts';
 export type {

@@ -6,3 +6,4 @@ export { performForTeam } from 'instep/src/operate/perform-for-team.ts';
 export { openOperations } from 'instep/src/operators-listener/open-operations.ts';
 export { recordedStep } from 'instep-operate/host';
 export { createTokenCheck, listenForOperators } from 'instep-operate/listener';
+export { countTeams } from 'instep-operate/src/issues/team-counts.ts';

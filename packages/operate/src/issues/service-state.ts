@@ -83,7 +83,7 @@ export async function readServiceState(
     await Promise.all([
       readFigures(query),
       readLastOrigins(query),
-      countTeams({ database: { transaction } }),
+      countTeams({ transaction }),
       readLeasedJob(query, 'reconcile'),
       readFailedJobs(query),
       readRefusals(query),

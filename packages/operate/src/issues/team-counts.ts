@@ -41,21 +41,10 @@ const COUNT_TEAMS = ({ teams }: ApplicationTables) => `
 /** A scrape of the metrics waits for it, with everything else that it reads, for a second at most. */
 const TIMEOUT_MS = 500;
 
-/**
- * Counts all teams; `null` if they are too many to be counted within half a second, or if a lock on their table
- * takes as long.
- *
- * @example
- * ```ts
- * const counts = await countTeams(context);
- * console.log(counts?.statuses); // […]
- * ```
- */
-export async function countTeams({
-  database,
-}: {
-  readonly database: Pick<Database, 'transaction'>;
-}): Promise<TeamCounts | null> {
+/** Counts all teams; `null` if they are too many to be counted in time, or if a lock on their table takes as long. */
+export async function countTeams(
+  database: Pick<Database, 'transaction'>,
+): Promise<TeamCounts | null> {
   type Row = { status: string; teams: number; linked: number; compared: number };
   const statement = { name: 'count_teams', text: COUNT_TEAMS };
   const rows = await readInTime<Row>(database, statement, TIMEOUT_MS);
