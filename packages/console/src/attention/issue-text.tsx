@@ -36,6 +36,9 @@ export function Who({ issue }: { readonly issue: OpenIssue }) {
 export function Whose({ waiting }: { readonly waiting: WaitingCustomer | undefined }) {
   if (waiting === undefined) return null;
   const { person, candidates } = waiting;
+  // Without a label on a phone, where the cell is empty.
+  const isKnown = (person?.name ?? person?.email ?? null) !== null;
+  if (!isKnown && candidates.length === 0) return null;
   return (
     <>
       <div>

@@ -10,7 +10,7 @@ import {
 } from 'instep-operate';
 import { BUTTONS } from '../actions/words.ts';
 import { WhenCurrent, WhenOutdated } from '../components/live.tsx';
-import { CodeText, capitalized, Time } from '../components/text.tsx';
+import { CodeText, capitalized, plainText, Time } from '../components/text.tsx';
 import { urlWith } from '../query-parameters.ts';
 
 type IssueListProps = { readonly health: HealthReport; readonly nowMs: number };
@@ -130,7 +130,10 @@ function linksOf({ code, remedies, evidence }: Issue): (readonly [path: string, 
     case 'events-of-other-accounts':
       return [['/events', 'Last events']];
     case 'products-without-name':
-      return evidence.products.map((plan) => [urlWith('/teams', { plan }), `Teams of ${plan}`]);
+      return evidence.products.map((plan) => [
+        urlWith('/teams', { plan }),
+        `Teams of ${plainText(plan)}`,
+      ]);
   }
   const subject = SUBJECT_ISSUES.find((one) => one === code);
   if (subject === undefined) return [];

@@ -140,7 +140,9 @@ export const SERVICE_ISSUES = {
   'products-without-name': serviceIssue('warning', {
     find({ figures: { namelessProducts: products } }) {
       const names = counted(products.length, 'product', MAX_NAMELESS);
-      const text = `The name of ${names} is unknown (${products.join(', ')}), so their plans have no name`;
+      // Stripe's ids never have a character that reverses a text, but an app's can.
+      const ids = products.join(', ').replace(/[\p{Cc}\p{Cf}]/gu, '');
+      const text = `The name of ${names} is unknown (${ids}), so their plans have no name`;
       return products.length === 0 ? null : { text, evidence: { products } };
     },
     advice: SERVER_ASKS,
