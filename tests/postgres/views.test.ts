@@ -70,7 +70,7 @@ describe.each(postgresServers)('$name', (server) => {
     const ingest = openPipeline(database, async () => 'Pro');
     const active = receivedEvent({ customerId: 'cus_1', createdSeconds: 20 });
     const teamIds = [1];
-    expect(await ingest([active])).toEqual([{ outcome: 'applied', teamIds }]);
+    expect(await ingest([active])).toMatchObject([{ outcome: 'applied', teamIds }]);
     const granted = {
       stripe_subscription_id: 'sub_1',
       stripe_product_id: 'prod_1',

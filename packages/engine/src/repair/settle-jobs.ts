@@ -7,7 +7,10 @@ import { type DuePage, type Examined, findCustomers } from '../postgres/examine.
 import { readEmptyTeams } from '../postgres/statements/teams.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { isAfter } from '../postgres/tables/id-from-text.ts';
+import type { CustomerState } from '../rule/customer-state.ts';
+import type { PlanInRow } from '../rule/plan-fields.ts';
 import { PLAN_SELECTIONS, type PlanSelection } from '../rule/plan-selection.ts';
+import { planWriterOf } from '../rule/plan-writer.ts';
 import { createRepairJob, type RepairOptions, readDue } from './repair-job.ts';
 
 type SettleOptions = RepairOptions & {
@@ -15,18 +18,24 @@ type SettleOptions = RepairOptions & {
   readonly planSelection: PlanSelection;
 };
 
+const isFromInstep = (plan: PlanInRow, state: CustomerState) =>
+  planWriterOf(plan, state) === 'instep';
+
 /** One whose plan is refused, or whose team is locked, is tried again soon. */
 const SETTLED_AT_ONCE = { limit: 200, longestRestMs: 10_000 };
 
 export function createSettleJobs({ settle, planSelection, ...options }: SettleOptions) {
   const { query } = options;
-  const job = (name: string, find: (page: DuePage) => Promise<Examined<string>>) =>
-    createRepairJob({ ...SETTLED_AT_ONCE, name, find, repair: (id) => settle(id) }, options);
+  const job = (name: string, find: (page: DuePage) => Promise<Examined<string>>, repair = settle) =>
+    createRepairJob({ ...SETTLED_AT_ONCE, name, find, repair: (id) => repair(id) }, options);
+  // Also where a column that can't be null still has the name of an earlier plan.
+  const nameTeams = (customerId: string) =>
+    settle(customerId, { cause: 'name', isReplaced: isFromInstep });
   return [
     job('parked-events', (page) => readCustomersOfParkedEvents(query, page)),
     job('empty-teams', (page) => readEmptyTeams(query, page)),
     job('access-rules', (page) => readCustomersOfOtherRules(query, planSelection, page)),
-    job('plan-names', (page) => readNamelessCustomers(query, page)),
+    job('plan-names', (page) => readNamelessCustomers(query, page), nameTeams),
   ];
 }
 
