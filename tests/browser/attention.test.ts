@@ -14,7 +14,11 @@ const { query } = database;
 const pages = await openConsole(database);
 const ingest = openPipeline(database);
 
-beforeEach(() => query('truncate teams, instep.events, instep.customers, instep.operator_actions'));
+beforeEach(() =>
+  query(
+    'truncate teams, instep.events, instep.customers, instep.findings, instep.operator_actions',
+  ),
+);
 
 /** Opens the list with customers that wait for a team. */
 async function openWith(customerIds: readonly string[], options?: BrowserContextOptions) {
