@@ -5,6 +5,7 @@ import type { Database } from './database.ts';
 import type { DatabaseServer } from './database-server.ts';
 import { migrate } from './migrate.ts';
 import { ENGINE_MIGRATIONS, type Migration } from './migrations.ts';
+import type { Query } from './named-statement.ts';
 import { findHiddenRows } from './tables/privileges.ts';
 import {
   applicationTablesOf,
@@ -17,7 +18,9 @@ import { keptPlanName, writtenText } from './tables/recognized-tables.ts';
 export type FeatureSchema = {
   readonly name: string;
   readonly migrations: readonly Migration[];
-  /** Makes its views, unless they are there: after the migrations, because they depend on the application's tables. */
+  /** Its views, which are made after the migrations, because they depend on the application's tables. */
+  readonly views?: readonly string[];
+  /** Makes the views, unless they are there. */
   readonly makeViews?: (database: Database, recognition: Recognition) => Promise<void>;
 };
 
@@ -56,6 +59,8 @@ export async function prepareServer(
       migrations,
       createsTables: tablesToCreate(server, options),
       async verify(query) {
+        const views = features.flatMap((one) => one.views ?? []);
+        await checkOwnSchema(query, migrations, views);
         recognition = await recognizeTables(query, server.tables);
         applicationTablesOf(recognition);
         const kept = recognition.teams && keptPlanName(recognition.teams);
@@ -80,13 +85,13 @@ async function makeAllViews(
   features: readonly FeatureSchema[],
   onWarning: (message: string) => void,
 ): Promise<void> {
-  for (const { name, makeViews } of features) {
+  for (const { makeViews, views = [] } of features) {
     try {
       await makeViews?.(database, recognition);
     } catch (error) {
       if (!(error instanceof InstepError)) throw error;
       onWarning(
-        `the views of ${name} are missing or outdated (${error.message}): run \`instep migrate\` as the owner of the schema instep`,
+        `the view instep.${views.join(', instep.')} is missing or outdated (${error.message}): run \`instep migrate\` as the owner of the schema instep`,
       );
     }
   }
@@ -99,4 +104,54 @@ function tablesToCreate(
 ): boolean | 'teams' {
   const canCreate = createsTables && users === undefined && teams === undefined;
   return canCreate && profile === 'off' ? 'teams' : canCreate;
+}
+
+/** The schema `instep` holds tables that are not ours, which would be deleted with it. */
+class SchemaShared extends InstepError {
+  readonly code = 'SCHEMA_SHARED';
+}
+
+/** If this pattern missed one of ours, no database could be opened. */
+const CREATED = /^create table instep\.(\w+)/gm;
+
+// The catalog needs no privilege. Tables of a newer version, or of a feature that is not here, are not in the list.
+const READ_FOREIGN_TABLES = `
+      select format('instep.%I', relname) as name
+        from pg_class
+       where relnamespace = to_regnamespace('instep')
+         and relkind in ('r', 'p', 'v', 'm', 'f')
+         and relname <> all ($1::text[])
+         and not exists (
+               select
+                 from instep.migrations
+                where owner || ' ' || version <> all ($2::text[])
+             )
+       order by relname
+       limit 20`;
+
+/**
+ * Checks that our schema holds only our tables. `"$user"` is the first name in PostgreSQL's search path, so an app that
+ * connects as a role named `instep` creates its tables among ours (docs/postgres.md).
+ *
+ * @throws SchemaShared
+ */
+async function checkOwnSchema(
+  query: Query,
+  migrations: readonly Migration[],
+  views: readonly string[],
+): Promise<void> {
+  const tables = migrations.flatMap(({ sql }) =>
+    [...sql.matchAll(CREATED)].map(([, name]) => name),
+  );
+  const foreign = await query<{ name: string }>(READ_FOREIGN_TABLES, [
+    [...tables, ...views],
+    migrations.map(({ owner, version }) => `${owner} ${version}`),
+  ]);
+  if (foreign.length === 0) return;
+  const names = foreign.map(({ name }) => name);
+  const statements = names.map((name) => `alter table ${name} set schema public;`);
+  throw new SchemaShared(
+    `the schema instep must hold only Instep's tables, but has ${names.join(', ')}: let your app connect as a ` +
+      `role with another name, and run ${statements.join(' ')}`,
+  );
 }

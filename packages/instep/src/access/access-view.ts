@@ -188,5 +188,6 @@ export async function makeAccessView(database: Database, recognition: Recognitio
 export const ACCESS_SCHEMA: FeatureSchema = {
   name: 'access',
   migrations: ACCESS_MIGRATIONS,
+  views: ['team_access'],
   makeViews: makeAccessView,
 };
