@@ -17,13 +17,20 @@ type ConnectionPoolOptions = {
   needsWrites: boolean;
   /** Of each session that no other client uses. */
   settings: Settings;
-  /** Shared by all pools of one server. */
-  failures: ServerFailures;
+  server: SharedServer;
   onConnectionError: (error: Error) => void;
 };
 
-/** How often a connection to a server broke: after a failover, or with a server that hangs, all older ones are broken too. */
-export type ServerFailures = { count: number };
+/** What all pools of one server know of it. */
+export type SharedServer = {
+  /** How often a connection broke: after a failover, or with a server that hangs, all older ones are broken too. */
+  failures: number;
+  /** The connections in use, and since when by `performance.now()`. */
+  readonly inUse: Map<pg.PoolClient, number>;
+};
+
+/** After one connection got no answer in time, others that have been in use for so long get none either. */
+const SILENT_MS = 1_000;
 
 /** The time to connect, and then to answer whether the server accepts writes. */
 const CONNECT_TIMEOUT_MS = 2_000;
@@ -59,7 +66,10 @@ export class ConnectionPool {
         // A new connection outlives the work that it is opened for, so it is not part of its span.
         const client = await outsideSpans(() => this.#take());
         if (!this.#checked.has(client)) await this.#check(client);
-        if (this.#isTrusted(client)) return client;
+        if (this.#isTrusted(client)) {
+          this.#options.server.inUse.set(client, performance.now());
+          return client;
+        }
         client.release(true);
       }
     } catch (error) {
@@ -72,13 +82,26 @@ export class ConnectionPool {
     return this.#checked.get(client)?.ownsSession ?? false;
   }
 
+  release(client: pg.PoolClient): void {
+    this.#options.server.inUse.delete(client);
+    client.release();
+  }
+
   /**
    * Takes a broken connection out of its pool, together with all connections to the server that are as old. The
    * connection keeps its place in the pool until its backend has ended, so that there are never more backends than
-   * places.
+   * places. If it got no answer in time, the silent ones end too, which would hold their places until their own time is up.
    */
-  async discard(client: pg.PoolClient): Promise<void> {
-    if (this.#isTrusted(client)) this.#options.failures.count += 1;
+  async discard(client: pg.PoolClient, { cause }: Error): Promise<void> {
+    const { server } = this.#options;
+    server.inUse.delete(client);
+    if (this.#isTrusted(client)) server.failures += 1;
+    if (cause instanceof DeadlineExceeded) {
+      const silentSinceMs = performance.now() - SILENT_MS;
+      for (const [other, sinceMs] of server.inUse) {
+        if (sinceMs < silentSinceMs) other.connection.stream.destroy();
+      }
+    }
     // The wait of a commit for a synchronous standby has no timeout.
     requestCancel(client);
     await Promise.race([client.end(), pause(END_TIMEOUT_MS, { ref: false })]);
@@ -96,7 +119,7 @@ export class ConnectionPool {
   }
 
   #isTrusted(client: pg.PoolClient): boolean {
-    return this.#checked.get(client)?.failuresBefore === this.#options.failures.count;
+    return this.#checked.get(client)?.failuresBefore === this.#options.server.failures;
   }
 
   /**
@@ -104,14 +127,14 @@ export class ConnectionPool {
    * for the connection gives up first, the pool loses the connection.
    */
   async #check(client: pg.PoolClient): Promise<void> {
-    const { settings, needsWrites, failures, onConnectionError } = this.#options;
+    const { settings, needsWrites, onConnectionError } = this.#options;
     if (isNative(client)) {
       client.release(true);
       throw new DatabaseUnusable(`the option \`pool\` uses pg-native, ${PASS_A_POOL}`);
     }
     if (this.#isOfApp) client.on('error', onConnectionError);
     // Before the check, so that a failure of other connections during it also counts for this one.
-    const failuresBefore = failures.count;
+    const failuresBefore = this.#options.server.failures;
     this.#checked.set(client, { failuresBefore, ownsSession: false });
     try {
       const [server] = await ask<{ isWritable: boolean; processId: number }>(client, READ_SERVER);

@@ -4,7 +4,7 @@
 import type pg from 'pg';
 import { withDeadline } from '../runtime/deadline.ts';
 import { inSpan } from '../runtime/tracing.ts';
-import { ConnectionPool, type ServerFailures } from './connection-pool.ts';
+import { ConnectionPool, type SharedServer } from './connection-pool.ts';
 import type { DatabasePool, PoolUse, ServerConnection } from './database-pool.ts';
 import {
   DatabaseUnavailable,
@@ -107,8 +107,8 @@ class PooledDatabase implements Database {
       ...(searchPath && { search_path: searchPath }),
     };
     this.#setLocally = setSettings(settings, 'local');
-    const failures: ServerFailures = { count: 0 };
-    const pool = { ...options, needsWrites: !options.isReadOnly, settings, failures };
+    const server: SharedServer = { failures: 0, inUse: new Map() };
+    const pool = { ...options, needsWrites: !options.isReadOnly, settings, server };
     const logConnections = Math.min(LOG_CONNECTIONS, Math.max(1, Math.floor(maxConnections / 2)));
     this.#pool = new ConnectionPool({
       ...pool,
@@ -178,11 +178,11 @@ class PooledDatabase implements Database {
     const client = await this.#connect(pool);
     try {
       const result = await work(client);
-      client.release();
+      pool.release(client);
       return result;
     } catch (error) {
-      if (isOfServer(error)) void pool.discard(client);
-      else client.release();
+      if (isOfServer(error)) void pool.discard(client, error);
+      else pool.release(client);
       throw error;
     }
   }
