@@ -160,6 +160,6 @@ test('no span contains personal data, an id or a secret', () => {
   const all = spans.all().map(({ name, attributes, events, status, links }) => {
     return JSON.stringify({ name, attributes, events, status, links });
   });
-  expect(all.length).toBeGreaterThan(20);
+  expect(all.length).toBeGreaterThan(0);
   expect(all.filter((span) => /canary|evt_|cus_|sub_|prod_|v1=|eyJ|\$\d/.test(span))).toEqual([]);
 });
