@@ -82,6 +82,7 @@ export class ConnectionPool {
     return this.#checked.get(client)?.ownsSession ?? false;
   }
 
+  /** Returns a connection whose work is done. */
   release(client: pg.PoolClient): void {
     this.#options.server.inUse.delete(client);
     client.release();

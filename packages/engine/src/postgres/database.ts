@@ -129,7 +129,7 @@ class PooledDatabase implements Database {
     options?: TransactionOptions,
   ): Promise<Result> => this.#run(this.#pool, (client) => this.#transact(client, work, options));
 
-  // Whoever has decided before the statement decides again after a conflict.
+  // A decision was made before the statement, so after a conflict the caller has to decide again.
   readonly run: StatementRunner['run'] = <Row extends object>(
     statement: Statement,
     timeoutMs: number,

@@ -38,7 +38,7 @@ export type TeamFilter = {
 
 /**
  * The teams that match a filter, in the order of their ids. A page of a large table takes several calls: it continues at
- * `searchedTo`. Nobody is found by an email address unless a table says which users belong to which teams.
+ * `searchedTo`. An email address finds a team only if a table says which users belong to which teams.
  *
  * @example
  * ```ts

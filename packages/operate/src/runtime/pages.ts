@@ -31,7 +31,7 @@ export type PageEnds<Key> = {
   readonly searchedTo: Key | null;
 };
 
-/** What a statement examines: so many rows after one, or backwards before it, in that order. */
+/** What a statement examines: up to `limit` rows after `from`, or those before it, nearest first. */
 export type Part<Key> = {
   /** `null`: from the end of the list. */
   readonly from: Key | null;
