@@ -5,7 +5,14 @@
 
 import { readFileSync } from 'node:fs';
 import { EventLog, type LogEvent } from 'instep-engine/log';
-import { ENGINE_SCHEMA, type PlanColumn, serverAt, type TeamsTable } from 'instep-engine/postgres';
+import {
+  createTables,
+  ENGINE_MIGRATIONS,
+  ENGINE_SCHEMA,
+  type PlanColumn,
+  serverAt,
+  type TeamsTable,
+} from 'instep-engine/postgres';
 import type { PlanFieldName } from 'instep-engine/rule';
 import { IngestPipeline } from 'instep-engine/src/log/pipeline.ts';
 import { migrate } from 'instep-engine/src/postgres/migrate.ts';
@@ -130,7 +137,7 @@ function processorUs(server: number): number {
 
 async function openPipeline({ url, ask }: BenchDatabase): Promise<System> {
   const database = openInstepDatabase(url);
-  await migrate(database);
+  await migrate(database, { migrations: ENGINE_MIGRATIONS, others: createTables(true) });
   await ask(
     `insert into teams (name, provider_customer_id) select id, id from unnest($1::text[]) as id`,
     [customerIds()],

@@ -1,22 +1,12 @@
-import { randomBytes } from 'node:crypto';
 import { DatabaseRefused } from 'instep-engine/postgres';
 import { findIssues } from 'instep-operate';
 import { describe, expect, test, vi } from 'vitest';
-import { migrate } from '../support/internals/database.ts';
-import type { LogEvent } from '../support/internals/ingest.ts';
-import { addTeam, readTeamsOf } from '../support/internals/rows.ts';
-import { connect, embeddedServer, postgresServers } from '../support/postgres/test-database.ts';
+import { addTeam } from '../support/internals/rows.ts';
+import { postgresServers } from '../support/postgres/test-database.ts';
 import { NO_PLAN } from '../support/service/contract-service.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
-import { eventBody, received, receivedEvent } from '../support/stripe/events.ts';
-
-/** An event whose product is an object with a name. */
-function namedEvent(customerId: string, name: string): LogEvent {
-  const event = JSON.parse(eventBody({ customerId }));
-  event.data.object.items.data[0].plan.product = { id: 'prod_1', name };
-  return received(JSON.stringify(event));
-}
+import { receivedEvent } from '../support/stripe/events.ts';
 
 describe.each(postgresServers)('$name', (server) => {
   const store = useDatabase(server);
@@ -179,27 +169,4 @@ describe.each(postgresServers)('$name', (server) => {
     await ingest([event]);
     expect(await openIssues()).toEqual([]);
   });
-});
-
-test('in a database that is not UTF-8, a name that its encoding lacks is left out', async () => {
-  const { url } = embeddedServer;
-  const name = `latin_${randomBytes(6).toString('hex')}`;
-  const operator = connect(new URL(url));
-  await operator.query(`create database ${name} encoding 'LATIN1' locale 'C' template template0`);
-  const database = connect(Object.assign(new URL(url), { pathname: `/${name}` }));
-  await migrate(database);
-  const { query } = database;
-  const teamOf = async (customerId: string) =>
-    (await readTeamsOf(query, [customerId])).map(({ plan }) => plan);
-  const ingest = openPipeline(database, async () => 'Pro – monthly');
-  for (const customerId of ['cus_named', 'cus_looked_up', 'cus_latin']) {
-    await addTeam(query, { name: 'Acme', customerId });
-  }
-  await ingest([namedEvent('cus_named', 'Pro – monthly')]);
-  await ingest([receivedEvent({ customerId: 'cus_looked_up', productId: 'prod_pro' })]);
-  await ingest([namedEvent('cus_latin', 'Größe L')]);
-  const plan = { subscriptionStatus: 'active', planName: null };
-  expect(await teamOf('cus_named')).toMatchObject([plan]);
-  expect(await teamOf('cus_looked_up')).toMatchObject([plan]);
-  expect(await teamOf('cus_latin')).toMatchObject([{ planName: 'Größe L' }]);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createDatabase } from '../support/postgres/test-database.ts';
+import { connect, createDatabase, createEmptyDatabase } from '../support/postgres/test-database.ts';
 import { runInstep, SETTINGS } from '../support/process/instep-process.ts';
 
 test('no command starts while the schema has tables that are not ours, until its statements have moved them', async () => {
@@ -16,4 +16,16 @@ test('no command starts while the schema has tables that are not ours, until its
   await database.query(refusal.exec(stderr)?.[1] ?? '');
   await database.query('select from public.orders, public."Late orders"');
   expect(await start('migrate')).toMatchObject({ code: 0, stderr: '' });
+});
+
+test('a database that is not UTF-8 is refused', async () => {
+  const url = await createEmptyDatabase();
+  const name = `${url.pathname.slice(1)}_latin`;
+  await connect(url).query(
+    `create database ${name} encoding 'LATIN1' locale 'C' template template0`,
+  );
+  url.pathname = `/${name}`;
+  const { code, stderr } = await runInstep(['migrate'], { ...SETTINGS, DATABASE_URL: url.href });
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/LATIN1.*\[DATABASE_UNUSABLE\]\n$/);
 });

@@ -1,6 +1,6 @@
 // The engine's log: the only way for an event to its team. Whatever has an event calls `ingest`.
 
-import { DatabaseConflict, DatabaseRefused, isUntranslatable } from '../postgres/errors.ts';
+import { DatabaseConflict, DatabaseRefused } from '../postgres/errors.ts';
 import type { SettleOptions } from './decide.ts';
 import { EventQueues, type Queued } from './event-queues.ts';
 import type { IngestResult, LogEvent } from './log-event.ts';
@@ -63,15 +63,12 @@ export class EventLog {
   }
 
   #storeBatch(events: readonly LogEvent[], timeoutMs: number): Promise<readonly BatchResult[]> {
-    const store = (storable: readonly LogEvent[], isNamed: boolean) =>
-      repeat(() => this.#store.store(storable, { timeoutMs, isNamed }));
-    const stored = store(events, true);
+    const store = (isNamed: boolean) =>
+      repeat(() => this.#store.store(events, { timeoutMs, isNamed }));
+    const stored = store(true);
     if (events.length > 1) return stored;
     return unlessRefused(stored, async (error) => {
-      const results = await store(
-        isUntranslatable(error) ? events.map(withoutName) : events,
-        false,
-      );
+      const results = await store(false);
       for (const event of events) this.#options.onNameRefused?.(event, error);
       return results;
     });
@@ -79,8 +76,8 @@ export class EventLog {
 }
 
 /**
- * What is written with the name of a plan or, if that is refused, without. The application's column may be too short for
- * it, or the database's encoding lack a character of it, and a plan must never wait for its name.
+ * What is written with the name of a plan or, if that is refused, without. The application's column can be too short for
+ * it, and a plan must never wait for its name.
  */
 async function unlessRefused<Result>(
   named: Promise<Result>,
@@ -92,11 +89,6 @@ async function unlessRefused<Result>(
     if (!(error instanceof DatabaseRefused)) throw error;
     return await writeUnnamed(error);
   }
-}
-
-function withoutName(event: LogEvent): LogEvent {
-  if (event.kind === 'unreadable') return event;
-  return { ...event, productName: null, subscription: { ...event.subscription, planName: null } };
 }
 
 async function repeat<Result>(run: () => Promise<Result>): Promise<Result> {

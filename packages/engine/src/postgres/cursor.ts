@@ -1,6 +1,6 @@
 // Reads many rows in a transaction: in one pass, without an index, and with only a part of them in memory.
 
-import type { Query } from './named-statement.ts';
+import type { Query } from './statement.ts';
 
 const ROWS_AT_ONCE = 2_000;
 

@@ -167,9 +167,9 @@ export function isOfServer(error: unknown): error is InstepError {
   return isOfDatabase && nextStepAfter(error) === 'give up';
 }
 
-/** Whether `isOfServer`, and the message does not say what to do. */
+/** Whether `isOfServer`, and the message does not say what to do, as our own do. */
 export function isOfConnection(error: unknown): error is InstepError {
-  return isOfServer(error) && !isUnknownIssuer(error.cause);
+  return isOfServer(error) && error.cause !== undefined && !isUnknownIssuer(error.cause);
 }
 
 /**
@@ -196,11 +196,6 @@ function isUnknownIssuer(cause: unknown): boolean {
 function messageOf(cause: unknown): string {
   if (cause instanceof AggregateError) return cause.errors.map(messageOf).join('; ');
   return cause instanceof Error && cause.message !== '' ? cause.message : 'the database failed';
-}
-
-/** Whether the database's encoding lacks a character of a value: it is not UTF-8. */
-export function isUntranslatable(error: unknown): boolean {
-  return error instanceof DatabaseRefused && sqlState(error) === '22P05';
 }
 
 /** The five characters of an error's SQLSTATE, or of its cause's; empty when it did not come from PostgreSQL. */

@@ -2,7 +2,7 @@
 // the operators' lists.
 
 import type { ApplicationId } from './application.ts';
-import { onlyRow, type Query } from './named-statement.ts';
+import { onlyRow, type Query } from './statement.ts';
 import type { ApplicationTables } from './tables/application-tables.ts';
 
 /** What a statement has found among the next rows in an order, whose number is limited whether or not they match. */

@@ -1,15 +1,16 @@
 // `instep-engine/postgres`: connections, migrations, the application's tables and their statements.
 
 export type { ApplicationId, User } from './application.ts';
+export type { DatabasePool, PoolUse, ServerConnection } from './connections.ts';
 export { readThroughCursor } from './cursor.ts';
-export type { Database, Query } from './database.ts';
-export type { DatabasePool, PoolUse, ServerConnection } from './database-pool.ts';
 export {
+  type Database,
   type DatabasePlace,
   type DatabaseServer,
   type PoolOptions,
+  type Query,
   serverAt,
-} from './database-server.ts';
+} from './database.ts';
 export {
   type DatabaseAddress,
   describeAddress,
@@ -35,12 +36,17 @@ export {
 } from './examine.ts';
 export { checkSchema, readPending, SchemaMismatch } from './migrate.ts';
 export { ENGINE_MIGRATIONS, type Migration, newestVersion } from './migrations.ts';
-export { columnArrays, type NamedStatement, onlyRow } from './named-statement.ts';
 export { type NeonSql, neonDatabase } from './neon-database.ts';
 export { type PostgresJs, postgresJsDatabase, SESSION_OPTIONS } from './postgres-js-database.ts';
 export { type FeatureSchema, type PrepareOptions, prepareServer } from './prepare.ts';
-export { ENGINE_SCHEMA } from './schema.ts';
-export type { Statement, StatementRunner } from './statement.ts';
+export { createTables, ENGINE_SCHEMA } from './schema.ts';
+export {
+  columnArrays,
+  type NamedStatement,
+  onlyRow,
+  type Statement,
+  type StatementRunner,
+} from './statement.ts';
 export {
   readCustomerIdsOf,
   readStates,

@@ -1,11 +1,10 @@
-// Runs the migrations of migrations.ts, and says whether a schema is the one of this program. connect.ts migrates; the
-// server and the commands check.
+// Runs the migrations of migrations.ts, and says whether a schema is the one of this program.
 
 import { CodedError } from '../runtime/errors.ts';
 import { retry } from '../runtime/retry.ts';
 import type { Database, Query } from './database.ts';
 import { DatabaseBusy } from './errors.ts';
-import { ENGINE_MIGRATIONS, type Migration, newestVersion } from './migrations.ts';
+import { type Migration, newestVersion } from './migrations.ts';
 
 /**
  * The schema of the database is not the one of this program: another Instep has migrated it in a way that this one can't
@@ -34,13 +33,11 @@ const RETRY_AFTER_MS = 500;
 const GIVE_UP_AFTER_MS = 60_000;
 
 type MigrateOptions = {
-  /** Which of the application's tables to create when it has none; both when left out. */
-  createsTables?: boolean | 'teams';
-  migrations?: readonly Migration[];
+  readonly migrations: readonly Migration[];
+  /** The SQL of what else is created after the migrations, such as the application's tables. */
+  readonly others?: string;
   /** Checks the migrated database, in the same transaction: when it throws, nothing has changed. */
-  verify?: (query: Query) => Promise<unknown>;
-  /** How long to try to lock the tables; a minute when left out. */
-  giveUpAfterMs?: number;
+  readonly verify?: (query: Query) => Promise<unknown>;
 };
 
 /**
@@ -53,33 +50,26 @@ type MigrateOptions = {
  */
 export async function migrate(
   database: Database,
-  {
-    migrations = ENGINE_MIGRATIONS,
-    verify = async () => undefined,
-    createsTables = true,
-    giveUpAfterMs = GIVE_UP_AFTER_MS,
-  }: MigrateOptions = {},
+  { migrations, others = '', verify = async () => undefined }: MigrateOptions,
 ): Promise<string[]> {
   // Without pending migrations, this needs only the privilege to read `instep.migrations`.
   if ((await readPending(database.query, migrations)).length === 0) {
     await verify(database.query);
     return [];
   }
-  const giveUpAtMs = performance.now() + giveUpAfterMs;
+  const giveUpAtMs = performance.now() + GIVE_UP_AFTER_MS;
   return await retry(
     () =>
       database.transaction(async (query) => {
         // Held by the transaction and not by the session, so that it works through PgBouncer.
         await query('select pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
-        await query(
-          `select set_config('instep.creates_tables', $1, true), set_config('lock_timeout', $2, true)`,
-          [String(createsTables), String(TABLE_LOCK_TIMEOUT_MS)],
-        );
+        await query(`set local lock_timeout = ${TABLE_LOCK_TIMEOUT_MS}`);
         const pending = await readPending(query, migrations);
         for (const { owner, version, name, sql, compatibleFrom } of pending) {
           await query(sql);
           await query(RECORD_MIGRATION, [owner, version, name, compatibleFrom]);
         }
+        await query(others);
         await verify(query);
         return pending.map(({ name }) => name);
       }),
@@ -101,19 +91,12 @@ const RECORD_MIGRATION = `
  *
  * @throws SchemaMismatch
  */
-export async function checkSchema(
-  query: Query,
-  migrations: readonly Migration[] = ENGINE_MIGRATIONS,
-): Promise<void> {
+export async function checkSchema(query: Query, migrations: readonly Migration[]): Promise<void> {
   const pending = await readPending(query, migrations);
-  if (pending.length > 0) {
-    const names = pending.map(({ name }) => name).join(', ');
-    throw new SchemaMismatch(
-      'SCHEMA_OUTDATED',
-      `the database lacks ${names}`,
-      'run `instep migrate`',
-    );
-  }
+  if (pending.length === 0) return;
+  const names = pending.map(({ name }) => name).join(', ');
+  const problem = `the database lacks ${names}`;
+  throw new SchemaMismatch('SCHEMA_OUTDATED', problem, 'run `instep migrate`');
 }
 
 /**

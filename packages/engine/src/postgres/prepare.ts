@@ -1,11 +1,12 @@
 // Brings the schema of a database up to date, and checks the application's tables.
 
 import { InstepError } from '../runtime/errors.ts';
-import type { Database } from './database.ts';
-import type { DatabaseServer } from './database-server.ts';
+import type { Database, DatabaseServer } from './database.ts';
+import { DatabaseUnusable } from './errors.ts';
 import { migrate } from './migrate.ts';
 import { ENGINE_MIGRATIONS, type Migration } from './migrations.ts';
-import type { Query } from './named-statement.ts';
+import { createTables } from './schema.ts';
+import { onlyRow, type Query } from './statement.ts';
 import { findHiddenRows } from './tables/privileges.ts';
 import {
   applicationTablesOf,
@@ -57,8 +58,9 @@ export async function prepareServer(
   try {
     const ran = await migrate(database, {
       migrations,
-      createsTables: tablesToCreate(server, options),
+      others: tablesToCreate(server, options),
       async verify(query) {
+        await checkEncoding(query);
         const views = features.flatMap((one) => one.views ?? []);
         await checkOwnSchema(query, migrations, views);
         recognition = await recognizeTables(query, server.tables);
@@ -101,9 +103,17 @@ async function makeAllViews(
 function tablesToCreate(
   { tables: { users, teams, profile }, isEmbedded }: DatabaseServer,
   { createsTables = isEmbedded }: PrepareOptions,
-): boolean | 'teams' {
+): string {
   const canCreate = createsTables && users === undefined && teams === undefined;
-  return canCreate && profile === 'off' ? 'teams' : canCreate;
+  return canCreate ? createTables(profile !== 'off') : '';
+}
+
+/** Names of plans and of products can have any character. */
+async function checkEncoding(query: Query): Promise<void> {
+  const text = `select current_setting('server_encoding') as encoding`;
+  const { encoding } = await onlyRow<{ encoding: string }>(query, text);
+  if (encoding === 'UTF8') return;
+  throw new DatabaseUnusable(`the database's encoding is ${encoding}: Instep needs UTF8`);
 }
 
 /** The schema `instep` holds tables that are not ours, which would be deleted with it. */

@@ -5,13 +5,6 @@ import pg from 'pg';
 /** A list is a list of names, such as a search path. */
 export type Settings = Readonly<Record<string, string | number | readonly string[]>>;
 
-/** The server itself ends what takes longer. */
-export const serverTimeouts = (statementTimeoutMs: number): Settings => ({
-  statement_timeout: statementTimeoutMs,
-  lock_timeout: Math.ceil(statementTimeoutMs / 2),
-  idle_in_transaction_session_timeout: statementTimeoutMs * 2,
-});
-
 /**
  * The settings that statements and the parsing of their results rely on, whatever the database or the role
  * sets: the format of times, UTC for times without a zone (`columnValues`), the format of bytes, nulls in
@@ -36,6 +29,19 @@ export const LOG_SETTINGS: Settings = {
   plan_cache_mode: 'force_generic_plan',
   enable_seqscan: 'off',
 };
+
+/** The settings of sessions for the statements of the log, and for others. */
+export function sessionSettings(statementTimeoutMs: number, searchPath: readonly string[] | null) {
+  const others: Settings = {
+    // The server itself ends what takes longer.
+    statement_timeout: statementTimeoutMs,
+    lock_timeout: Math.ceil(statementTimeoutMs / 2),
+    idle_in_transaction_session_timeout: statementTimeoutMs * 2,
+    ...SESSION_SETTINGS,
+    ...(searchPath && { search_path: searchPath }),
+  };
+  return { others, log: { ...others, ...LOG_SETTINGS } };
+}
 
 /**
  * The statement that makes these settings for the session or, `local`, for the transaction. It turns `synchronous_commit` on

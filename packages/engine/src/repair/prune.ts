@@ -1,7 +1,7 @@
 // Deletes old events that the ordering rule no longer needs, and customers that never had a team: the job `retention`.
 
 import type { Query } from '../postgres/database.ts';
-import { columnArrays, onlyRow } from '../postgres/named-statement.ts';
+import { columnArrays, onlyRow } from '../postgres/statement.ts';
 import { readStates } from '../postgres/statements/customers.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { isAfter } from '../postgres/tables/id-from-text.ts';

@@ -3,7 +3,7 @@
 
 import { createHmac } from 'node:crypto';
 import type { Query } from '../postgres/database.ts';
-import { columnArrays } from '../postgres/named-statement.ts';
+import { columnArrays } from '../postgres/statement.ts';
 import { isList, type Json } from '../rule/json.ts';
 
 const PAGE = 200;

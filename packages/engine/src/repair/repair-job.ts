@@ -4,7 +4,7 @@ import * as v from 'valibot';
 import type { Query } from '../postgres/database.ts';
 import { canOthersSucceed } from '../postgres/errors.ts';
 import type { DuePage, Examined } from '../postgres/examine.ts';
-import type { NamedStatement } from '../postgres/named-statement.ts';
+import type { NamedStatement } from '../postgres/statement.ts';
 import type { Logger } from '../runtime/logging.ts';
 import { type LeasedRun, withLease } from './lease.ts';
 import type { Job } from './worker.ts';

@@ -5,8 +5,7 @@ import { BoundedCache } from '../runtime/bounded-cache.ts';
 /** The sources of product names, nearest first. A cache in memory comes before both. */
 type ProductNameSources = {
   readStored: (productId: string) => Promise<string | null>;
-  /** Returns whether the name could be stored: one that can't be is no name. */
-  store: (productId: string, name: string) => Promise<boolean>;
+  store: (productId: string, name: string) => Promise<void>;
   /** So that maintenance asks for the name later. */
   storeNameless: (productId: string) => Promise<void>;
   /** Stripe's API; limited in time. */
@@ -40,9 +39,8 @@ export function createNameLookup(sources: ProductNameSources): NameOf {
       sources.onRetrieveError(productId, error);
       return null;
     });
-    if (name !== null && (await sources.store(productId, name))) return name;
-    await sources.storeNameless(productId);
-    return null;
+    await (name === null ? sources.storeNameless(productId) : sources.store(productId, name));
+    return name;
   }
 
   async function lookUpAndCache(productId: string): Promise<string | null> {

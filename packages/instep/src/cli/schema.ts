@@ -2,6 +2,7 @@
 
 import type { Command } from 'commander';
 import {
+  createTables,
   findHiddenRows,
   type HiddenRows,
   neededPrivileges,
@@ -101,9 +102,9 @@ export function migrateCommand(): Command {
     .option('--create-tables', 'also create users and teams, for an app that has neither')
     .option('--dry-run', 'print the SQL, and change nothing')
     .option('--json', 'print JSON')
-    .action(async ({ createTables, dryRun, ...output }: MigrateOptions) => {
-      if (dryRun) return await printPending(createTables);
-      const creates = createTables === undefined ? {} : { createsTables: createTables };
+    .action(async ({ createTables: createsTables, dryRun, ...output }: MigrateOptions) => {
+      if (dryRun) return await printPending(createsTables);
+      const creates = createsTables === undefined ? {} : { createsTables };
       const applied = await migrate({ ...creates, onWarning: printMessage });
       // An empty DATABASE_URL must not go unnoticed.
       if (readPart('database', process.env).address === null) printMessage(databaseName());
@@ -114,7 +115,7 @@ export function migrateCommand(): Command {
 const databaseName = () => describeDatabase(readPart('database', process.env));
 
 /** The SQL can be run by another role, as a whole. Views follow from the app's tables, and are made by the server. */
-async function printPending(createTables = false): Promise<void> {
+async function printPending(creates = false): Promise<void> {
   // An embedded database is only made by what uses it.
   const pending = (await hasDatabase(readPart('database', process.env)))
     ? await withDatabase(({ query }) => readPending(query, MIGRATIONS), { migratesEmbedded: false })
@@ -130,8 +131,8 @@ insert into instep.migrations (owner, version, name, compatible_from) values (${
     [
       `-- for ${databaseName()}`,
       'begin;',
-      `set local instep.creates_tables = '${createTables}';`,
       ...statements,
+      ...(creates ? [createTables(true)] : []),
       'commit;',
     ].join('\n'),
   );

@@ -2,7 +2,7 @@
 
 import type { KeyRange } from '../../rule/event-key-layout.ts';
 import type { Query } from '../database.ts';
-import { columnArrays } from '../named-statement.ts';
+import { columnArrays } from '../statement.ts';
 
 /** The keys and ids of the events with keys in these ranges that are in the log. */
 export async function readEventIds(

@@ -4,7 +4,7 @@
 import type { PlanInRow } from '../../rule/plan-fields.ts';
 import type { ApplicationId } from '../application.ts';
 import type { Query } from '../database.ts';
-import { columnArrays } from '../named-statement.ts';
+import { columnArrays } from '../statement.ts';
 
 /** Why a team or a customer has an issue. The table `instep.findings` has these in its column `problem`. */
 export const ISSUE_CAUSES = [

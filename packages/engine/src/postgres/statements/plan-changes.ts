@@ -4,7 +4,7 @@ import type { ChangeCause } from '../../rule/plan-change.ts';
 import { PLAN_FIELDS, type PlanInRow } from '../../rule/plan-fields.ts';
 import type { ApplicationId } from '../application.ts';
 import type { Query } from '../database.ts';
-import { onlyRow } from '../named-statement.ts';
+import { onlyRow } from '../statement.ts';
 import type { ApplicationTables } from '../tables/application-tables.ts';
 import { idFrom } from '../tables/id-from-text.ts';
 import { columnOf, comparable } from '../teams-table.ts';

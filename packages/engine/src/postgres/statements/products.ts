@@ -1,7 +1,6 @@
 // The names of products, `instep.products`. The ingest pipeline reads them, and maintenance looks them up.
 
 import type { Query } from '../database.ts';
-import { isUntranslatable } from '../errors.ts';
 
 /** The known names of these products. */
 export async function readProductNames(
@@ -20,34 +19,23 @@ export async function readProductNames(
   return new Map(rows.map(({ productId, name }) => [productId, name]));
 }
 
-/**
- * Stores the name that Stripe's API returned for a product. If it is `null`, a known name stays. Returns whether there is a
- * name: one that the database's encoding can't represent counts as none.
- */
+/** Stores the name that Stripe's API returned for a product. If it is `null`, a known name stays. */
 export async function writeProductName(
   query: Query,
   productId: string,
   name: string | null,
-): Promise<boolean> {
-  try {
-    await query({
-      name: 'write_product_name',
-      text: WRITE_PRODUCT_NAME,
-      values: [productId, name],
-    });
-    return name !== null;
-  } catch (error) {
-    if (!isUntranslatable(error)) throw error;
-    return await writeProductName(query, productId, null);
-  }
-}
-
-const WRITE_PRODUCT_NAME = `
+): Promise<void> {
+  await query({
+    name: 'write_product_name',
+    text: `
       insert into instep.products as product (product_id, name, looked_up_at)
       values ($1, $2, now())
           on conflict (product_id) do update
          set name         = coalesce(excluded.name, product.name),
-             looked_up_at = excluded.looked_up_at`;
+             looked_up_at = excluded.looked_up_at`,
+    values: [productId, name],
+  });
+}
 
 /** Stores products without a name, for maintenance to look up. */
 export async function storeNamelessProducts(

@@ -1,7 +1,7 @@
 // Which privileges and policies Instep needs on the app's tables: for the start, the doctor and `instep tables`.
 
 import { PLAN_FIELDS } from '../../rule/plan-fields.ts';
-import { columnArrays, type Query } from '../named-statement.ts';
+import { columnArrays, type Query } from '../statement.ts';
 import type { RecognizedColumn, RecognizedTable } from './recognized-tables.ts';
 
 /**

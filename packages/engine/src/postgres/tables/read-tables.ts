@@ -1,6 +1,6 @@
 // Reads from PostgreSQL's catalog what can be the app's tables, for recognize-tables.ts.
 
-import type { Query } from '../named-statement.ts';
+import type { Query } from '../statement.ts';
 
 /** A column as PostgreSQL describes it. */
 export type Column = {

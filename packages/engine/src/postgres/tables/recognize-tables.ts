@@ -3,7 +3,7 @@
 
 import type { PlanFieldName } from '../../rule/plan-fields.ts';
 import { InstepError } from '../../runtime/errors.ts';
-import type { Query } from '../named-statement.ts';
+import type { Query } from '../statement.ts';
 import { contractColumn } from '../teams-table.ts';
 import type {
   ApplicationTables,

@@ -2,7 +2,7 @@
 // reconciliation of all teams is in progress.
 
 import type { Query } from '../../postgres/database.ts';
-import { columnArrays } from '../../postgres/named-statement.ts';
+import { columnArrays } from '../../postgres/statement.ts';
 import type { Json } from '../../rule/json.ts';
 import type { StripeApi } from '../../stripe/api.ts';
 import { lastShownSecond } from '../../stripe/api-call.ts';
