@@ -1,4 +1,4 @@
-import { addConsumer } from 'instep/src/changes/consumers.ts';
+import { addConsumer, jobOf } from 'instep/src/changes/consumers.ts';
 import { beforeEach, expect, test } from 'vitest';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { runInstep } from '../support/process/instep-process.ts';
@@ -6,7 +6,10 @@ import { API_KEY } from '../support/secrets/test-secrets.ts';
 
 const { database, url } = await createDatabase();
 const { query } = database;
-beforeEach(() => query('truncate instep.plan_changes, instep.plan_change_consumers cascade'));
+beforeEach(async () => {
+  await query('truncate instep.plan_changes cascade');
+  await query("delete from instep.leased_jobs where name like 'plan changes%'");
+});
 
 const environment = { DATABASE_URL: url.href, STRIPE_SECRET_KEY: API_KEY };
 const CONSUMER = ['changes', '--consumer', 'mailer'];
@@ -37,9 +40,9 @@ test('passes on a change that was set aside, again', async () => {
   await addConsumer(query, 'mailer', 'now');
   await query(
     `insert into instep.waiting_plan_changes
-            (change_id, consumer, team_id, failures, error, retry_at, set_aside_at)
-     values ($1, 'mailer', '7', 20, 'mail refused', now(), now())`,
-    [id],
+            (change_id, job, team_id, failures, error, retry_at, set_aside_at)
+     values ($1, $2, '7', 20, 'mail refused', now(), now())`,
+    [id, jobOf('mailer')],
   );
   const replay = (change: number) =>
     runInstep([...CONSUMER, '--replay', String(change)], environment);

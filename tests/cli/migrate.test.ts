@@ -28,21 +28,6 @@ test('prints the migrations that it runs, and nothing the second time', async ()
   expect(JSON.parse(second.stdout)).toEqual({ applied: 'nothing; the schema is up to date' });
 });
 
-test('--dry-run prints SQL that does the same, and changes nothing', async () => {
-  const url = await createEmptyDatabase();
-  const environment = { DATABASE_URL: url.href };
-  const printed = await runInstep(['migrate', '--dry-run', '--create-tables'], environment);
-  expect(printed.code).toBe(0);
-  const database = connect(url);
-  expect(await database.query(CONTENTS)).toEqual([{ schemas: ['public'], tables: null }]);
-  await database.query(printed.stdout);
-  expect(await database.query(CONTENTS)).toMatchObject([{ tables: ['teams', 'users'] }]);
-  const migrated = await runInstep(['migrate', '--json'], environment);
-  expect(JSON.parse(migrated.stdout)).toEqual({ applied: 'nothing; the schema is up to date' });
-  const again = await runInstep(['migrate', '--dry-run'], environment);
-  expect(again).toMatchObject({ code: 0, stdout: '' });
-});
-
 test("other commands don't migrate your database, and say what to do", async () => {
   const environment = { DATABASE_URL: (await createEmptyDatabase()).href };
   const { code, stdout, stderr } = await runInstep(['team', 'show', '1'], environment);

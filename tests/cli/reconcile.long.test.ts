@@ -45,7 +45,9 @@ test('reports drift with its cause, and repairs it', async () => {
   const found = await account.reconcile('--dry-run');
   // Several customers are compared at once.
   expect({ ...found, lines: found.lines.toSorted() }).toMatchObject({ code: 3, lines });
-  expect(found.stderr).toMatch(/^subscriptions 4, teams 5, drifts 3, .*\n.*\[DRIFT_LEFT\]\n$/);
+  expect(found.stderr).toMatch(
+    /^subscriptions 4, unreadable 0, teams 5, drifts 3, .*\n.*\[DRIFT_LEFT\]\n$/,
+  );
   expect(await plansOf()).toEqual(before);
 
   const repaired = await account.reconcile();
@@ -57,7 +59,7 @@ test('reports drift with its cause, and repairs it', async () => {
     { planName: 'Pro' },
   ]);
   expect((await account.reconcile('--dry-run')).stderr).toMatch(
-    /drifts 0, customers without team 1, unknown customers 1\ninstep: Stripe does not know the customers of 1 team/,
+    /drifts 0, repaired 0, customers without team 1, unknown customers 1\ninstep: Stripe does not know the customers of 1 team/,
   );
 });
 
@@ -151,7 +153,9 @@ test('Ctrl-C stops it, and it can be started again', async () => {
   account.delayMs = undefined;
   expect(await account.reconcile()).toMatchObject({
     code: 0,
-    stderr: expect.stringMatching(/^subscriptions 250, teams 1, drifts 1, repaired 1/),
+    stderr: expect.stringMatching(
+      /^subscriptions 250, unreadable 0, teams 1, drifts 1, repaired 1/,
+    ),
   });
   expect(await account.planOf(teamId)).toMatchObject({ plan: { subscriptionStatus: 'active' } });
 });

@@ -146,7 +146,9 @@ test('a consumer is told of a plan that an event changes, and of no other event'
   }, handler);
   await vi.waitFor(
     async () => {
-      expect(await query('select name from instep.plan_change_consumers')).toHaveLength(1);
+      expect(
+        await query("select from instep.leased_jobs where name like 'plan changes%'"),
+      ).toHaveLength(1);
     },
     { timeout: 20_000 },
   );

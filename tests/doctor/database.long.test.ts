@@ -65,8 +65,8 @@ describe('privileges', () => {
       expect(issuesOf(await examine())).toEqual([]);
       // They are all that the service needs, also to delete.
       await query(`
-        insert into instep.plan_change_consumers (name, position) values ('mailer', 0);
-        insert into instep.leased_jobs (name) values ('plan changes: mailer')`);
+        insert into instep.leased_jobs (name, progress)
+        values ('plan changes: mailer', '{"position": 0}')`);
       const removed = await runInstep(['changes', '--consumer', 'mailer', '--remove'], {
         DATABASE_URL: url.href,
       });

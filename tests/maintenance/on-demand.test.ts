@@ -77,7 +77,7 @@ test('consumers of changes run in it, and only there', async () => {
 test('a consumer that fails in the database keeps no other from running', async () => {
   const { database, handler } = await openOnDemand();
   await database.query(
-    `alter table instep.plan_change_consumers add check (name <> 'broken' or position = 0)`,
+    `alter table instep.waiting_plan_changes add check (job not like '%broken')`,
   );
   await database.query(
     `insert into instep.plan_changes (team_id, cause, plan_name_after) values ('7', 'event', 'Pro')`,

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { createLogger, type PlanChange, type PlanChangeHandler } from 'instep';
 import { findConsumers } from 'instep/operate';
-import { addConsumer, removeConsumer, replayChange } from 'instep/src/changes/consumers.ts';
-import { PlanChangeConsumers } from 'instep/src/changes/plan-change-feed.ts';
+import { addConsumer, jobOf, removeConsumer, replayChange } from 'instep/src/changes/consumers.ts';
+import { changesFeature } from 'instep/src/changes/feature.ts';
 import { checkHealth } from 'instep-operate/host';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { CrashPlan } from '../faults/crash-plan.ts';
@@ -41,18 +41,14 @@ function openConsumer(
   handler: PlanChangeHandler,
   { name = newName(), database = store.database }: { name?: string; database?: Database } = {},
 ) {
-  const consumers = new PlanChangeConsumers({
-    database,
-    logger,
-    holder: newName(),
-    isOnDemand: true,
-  });
-  const feed = consumers.start(name, handler, { from: 'beginning' });
+  const changes = changesFeature('on-demand');
+  changes.start({ database, logger, nonce: newName });
+  const feed = changes.onPlanChange(name, handler, { from: 'beginning' });
   return {
     name,
     stop: feed.stop,
     run: async () => {
-      for (const job of consumers.jobs()) await job.run(signal);
+      for (const job of changes.jobsOnDemand()) await job.run(signal);
     },
   };
 }
@@ -187,8 +183,8 @@ test('a call that takes too long has failed, and the changes of other teams go o
   await running;
   expect(passed).toEqual([2]);
   const [waiting] = await store.database.query(
-    'select failures, error from instep.waiting_plan_changes where consumer = $1 order by change_id',
-    [name],
+    'select failures, error from instep.waiting_plan_changes where job = $1 order by change_id',
+    [jobOf(name)],
   );
   expect(waiting).toEqual({ failures: 1, error: 'not done within 10000 ms' });
 });
@@ -238,8 +234,8 @@ test('a change that fails holds up its team alone, in order, and is set aside af
   }
   expect(attempts).toBe(20);
   const aside = await query(
-    'select change_id, failures, error from instep.waiting_plan_changes where consumer = $1',
-    [name],
+    'select change_id, failures, error from instep.waiting_plan_changes where job = $1',
+    [jobOf(name)],
   );
   expect(aside).toEqual([{ change_id: failing?.id, failures: 20, error: 'mail refused' }]);
   isBroken = false;
@@ -265,9 +261,9 @@ test('all changes that were set aside are counted, and the first 100 are listed'
   await addConsumer(query, name, 'beginning');
   await write(Array.from({ length: 5_000 }, (_, team) => team));
   await query(
-    `insert into instep.waiting_plan_changes (change_id, consumer, team_id, retry_at, set_aside_at)
+    `insert into instep.waiting_plan_changes (change_id, job, team_id, retry_at, set_aside_at)
      select id, $1, team_id, now(), now() from instep.plan_changes`,
-    [name],
+    [jobOf(name)],
   );
   const consumers = await findConsumers({ database: store.database });
   const found = consumers.find((one) => one.name === name);
@@ -281,7 +277,8 @@ test('all changes that were set aside are counted, and the first 100 are listed'
 
 test('a consumer that is more than a day behind is an issue, until it is removed', async () => {
   const { query } = store.database;
-  await query('truncate instep.plan_changes, instep.plan_change_consumers cascade');
+  await query('truncate instep.plan_changes cascade');
+  await query("delete from instep.leased_jobs where name like 'plan changes%'");
   const name = newName();
   await addConsumer(store.database.query, name, 'now');
   await write([1]);
@@ -293,12 +290,12 @@ test('a consumer that is more than a day behind is an issue, until it is removed
   expect(await issues()).not.toContain('consumer-behind');
   expect(
     await query("select name from instep.leased_jobs where name like 'plan changes%'"),
-  ).toEqual(expect.not.arrayContaining([{ name: `plan changes: ${name}` }]));
+  ).toEqual(expect.not.arrayContaining([{ name: jobOf(name) }]));
 });
 
 test('while events are applied by two instances, every change is passed, in order for each team', async () => {
   const { query } = store.database;
-  await query('truncate instep.plan_changes, instep.plan_change_consumers cascade');
+  await query('truncate instep.plan_changes cascade');
   const teams = await Promise.all(Array.from({ length: 12 }, () => store.addTeam()));
   const passed: PlanChange[] = [];
   const { run } = openConsumer((change) => void passed.push(change));

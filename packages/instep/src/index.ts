@@ -62,9 +62,8 @@ export {
   type HandlerOptions,
   type HandlerPaths,
 } from './adapters/handler.ts';
-export { type ReadSessionOptions, readSession } from './adapters/read-session.ts';
 export { ConsumerRefused, type FeedStart } from './changes/consumers.ts';
-export type { Feed, FeedOptions, PlanChangeHandler } from './changes/plan-change-feed.ts';
+export type { Feed, FeedOptions, PlanChangeHandler } from './changes/feature.ts';
 export {
   type CheckoutOf,
   type CompleteCheckoutRequest,

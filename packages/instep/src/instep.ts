@@ -26,8 +26,12 @@ import { RefusalCounts, refusalsFeature } from 'instep-operate/feature';
 import type { Exposition, GaugeSources } from 'instep-operate/metrics';
 import { accessFeature } from './access/feature.ts';
 import { readAccess, type TeamAccess } from './access/team-access.ts';
-import { changesFeature } from './changes/feature.ts';
-import type { Feed, FeedOptions, PlanChangeHandler } from './changes/plan-change-feed.ts';
+import {
+  changesFeature,
+  type Feed,
+  type FeedOptions,
+  type PlanChangeHandler,
+} from './changes/feature.ts';
 import {
   type CompleteCheckoutRequest,
   completeCheckout,
@@ -234,7 +238,7 @@ export async function openService(options: InstepOptions): Promise<Service> {
     completeCheckout: (...checkout) => completeCheckout(context, ...checkout),
     syncCustomer: (customerId) => syncCustomer(context, customerId),
     access: (teamId) => readAccess(query, teamId),
-    onPlanChange: (...consumer) => changes.consumers().start(...consumer),
+    onPlanChange: changes.onPlanChange,
     planChanges: (request) => readTeamChanges(query, request),
     operateContext: async () => context,
   };

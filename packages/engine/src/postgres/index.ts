@@ -34,7 +34,7 @@ export {
   pagesOf,
   rowsOf,
 } from './examine.ts';
-export { checkSchema, readPending, SchemaMismatch } from './migrate.ts';
+export { checkSchema, SchemaMismatch } from './migrate.ts';
 export { ENGINE_MIGRATIONS, type Migration, newestVersion } from './migrations.ts';
 export { type NeonSql, neonDatabase } from './neon-database.ts';
 export { type PostgresJs, postgresJsDatabase, SESSION_OPTIONS } from './postgres-js-database.ts';

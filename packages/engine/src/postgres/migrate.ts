@@ -104,7 +104,7 @@ export async function checkSchema(query: Query, migrations: readonly Migration[]
  *
  * @throws SchemaMismatch when a newer version has migrated it
  */
-export async function readPending(query: Query, known: readonly Migration[]): Promise<Migration[]> {
+async function readPending(query: Query, known: readonly Migration[]): Promise<Migration[]> {
   const applied = new Map((await readApplied(query)).map((one) => [one.owner, one]));
   for (const { owner, version, compatibleFrom } of applied.values()) {
     const newest = newestVersion(known, owner);

@@ -15,7 +15,7 @@ import type { MaintenanceMode } from 'instep-engine/repair';
 import { createLogger, type Logger, limitLines, retry, withDeadline } from 'instep-engine/runtime';
 import type { OperateContext } from 'instep-operate';
 import { checkConsumerName } from '../changes/consumers.ts';
-import type { Feed, FeedOptions, PlanChangeHandler } from '../changes/plan-change-feed.ts';
+import type { Feed, FeedOptions, PlanChangeHandler } from '../changes/feature.ts';
 import { type Environment, readConfig } from '../config/config.ts';
 import {
   type HandlerMethods,

@@ -1,10 +1,8 @@
-// The table of consumers: how far each of them has handled the changes of plans. `plan-change-feed.ts` calls it, the
-// commands and the health.
+// The consumers of changes of plans: how far each of them is. `feature.ts` calls it, the commands and the health.
 
 import {
   type Database,
   DatabaseUnavailable,
-  type NamedStatement,
   type Query,
   readNewestChange,
   writersHaveEnded,
@@ -27,6 +25,11 @@ export function checkConsumerName(name: string): void {
   throw new ConsumerRefused('CONSUMER_NAME_INVALID', message);
 }
 
+const PREFIX = 'plan changes: ';
+
+/** The leased job that a consumer is. Its progress is the id of the last change that was taken for it. */
+export const jobOf = (consumer: string) => `${PREFIX}${consumer}`;
+
 /**
  * The id up to which all changes are committed, at least `after`. `null` when that is not certain now: across teams, a
  * change can be committed after one with a higher id.
@@ -40,13 +43,13 @@ export async function readSettledId(query: Query, after: number): Promise<number
 /** SQL: the changes that wait and are due, without those of a team whose earlier change waits for another attempt. */
 export const FROM_DUE_CHANGES = `
         from instep.waiting_plan_changes as waiting
-       where consumer = $1
+       where job = $1
          and set_aside_at is null
          and retry_at <= now()
          and not exists (
                select
                  from instep.waiting_plan_changes as earlier
-                where earlier.consumer = $1
+                where earlier.job = $1
                   and earlier.set_aside_at is null
                   and earlier.team_id = waiting.team_id
                   and earlier.change_id < waiting.change_id
@@ -60,25 +63,21 @@ type ConsumerPosition = {
   readonly hasWork: boolean;
 };
 
-export async function readConsumer(
-  query: Query,
-  consumer: string,
-): Promise<ConsumerPosition | null> {
-  const [progress = null] = await query<ConsumerPosition>({
+async function readConsumer(query: Query, consumer: string): Promise<ConsumerPosition | undefined> {
+  const [found] = await query<ConsumerPosition>({
     name: 'read_consumer',
     text: `
       select position,
              position < (select coalesce(max(id), 0) from instep.plan_changes)
                or exists (select ${FROM_DUE_CHANGES}) as "hasWork"
-        from instep.plan_change_consumers
-       where name = $1`,
-    values: [consumer],
+        from instep.leased_jobs
+       cross join lateral (select (progress ->> 'position')::bigint) as taken (position)
+       where name = $1
+         and position is not null`,
+    values: [jobOf(consumer)],
   });
-  return progress;
+  return found;
 }
-
-/** The job whose lease the process has that works for a consumer. */
-export const jobOf = (consumer: string) => `plan changes: ${consumer}`;
 
 /**
  * Adds a consumer, unless it is known already.
@@ -91,7 +90,7 @@ export async function addConsumer(
   from: FeedStart,
 ): Promise<ConsumerPosition> {
   const known = await readConsumer(query, consumer);
-  if (known !== null) return known;
+  if (known !== undefined) return known;
   const position = from === 'now' ? await readSettledId(query, 0) : 0;
   if (position === null) {
     throw new DatabaseUnavailable('a transaction that changes plans has been open for seconds');
@@ -99,15 +98,12 @@ export async function addConsumer(
   await query({
     name: 'add_consumer',
     text: `
-      with consumer as (
-        insert into instep.plan_change_consumers (name, position)
-        values ($1, $2)
-            on conflict do nothing
-      )
-      insert into instep.leased_jobs (name)
-      values ($3)
-          on conflict do nothing`,
-    values: [consumer, position, jobOf(consumer)],
+      insert into instep.leased_jobs as job (name, progress)
+      values ($1, jsonb_build_object('position', $2::bigint))
+          on conflict (name) do update
+         set progress = excluded.progress
+       where job.progress is null`,
+    values: [jobOf(consumer), position],
   });
   return (await readConsumer(query, consumer)) ?? { position, hasWork: false };
 }
@@ -148,49 +144,61 @@ export async function findConsumers({
   return await query<ConsumerState>({
     name: 'find_consumers',
     text: `
-      select name,
+      select substr(name, length($1) + 1) as name,
              position,
              (
                select changed_at
                  from instep.plan_changes
-                where id >= coalesce(first_id, position + 1)
+                where id >= coalesce(
+                        (
+                          select min(change_id)
+                            from instep.waiting_plan_changes
+                           where job = name
+                             and set_aside_at is null
+                        ),
+                        position + 1
+                      )
                 order by id
                 limit 1
              ) as "behindSince",
-             "setAsideCount",
-             "setAside"
-        from instep.plan_change_consumers
-       cross join lateral (
-               select min(change_id) filter (where set_aside_at is null) as first_id,
-                      count(*) filter (where set_aside_at is not null) as "setAsideCount",
-                      coalesce(to_jsonb((
-                        array_agg(
-                          jsonb_build_object(
-                            'changeId', change_id, 'teamId', team_id,
-                            'setAsideAt', set_aside_at, 'error', error
-                          )
-                          order by change_id
-                        ) filter (where set_aside_at is not null)
-                      )[:100]), '[]') as "setAside"
+             (
+               select count(*)
                  from instep.waiting_plan_changes
-                where consumer = name
-             ) as taken
+                where job = name
+                  and set_aside_at is not null
+             ) as "setAsideCount",
+             (
+               select coalesce(jsonb_agg(to_jsonb(aside)), '[]')
+                 from (
+                        select change_id as "changeId", team_id as "teamId",
+                               set_aside_at as "setAsideAt", error
+                          from instep.waiting_plan_changes
+                         where job = name
+                           and set_aside_at is not null
+                         order by change_id
+                         limit 100
+                      ) as aside
+             ) as "setAside"
+        from instep.leased_jobs
+       cross join lateral (select (progress ->> 'position')::bigint) as taken (position)
+       where starts_with(name, $1)
+         and position is not null
        order by name`,
+    values: [PREFIX],
   });
 }
 
-/** Forgets a consumer, and what waits for it. Returns how far it was. If a process still runs it, it begins again. */
-export async function removeConsumer(query: Query, consumer: string): Promise<number> {
+/** Forgets a consumer, and what waits for it. If a process still runs it, it begins again. */
+export async function removeConsumer(query: Query, consumer: string): Promise<void> {
   const text = `
-      with lease as (
-        delete from instep.leased_jobs
-         where name = $2
-      )
-      delete from instep.plan_change_consumers
+      delete from instep.leased_jobs
        where name = $1
-      returning position`;
-  const removing = { name: 'remove_consumer', text, values: [consumer, jobOf(consumer)] };
-  return (await change<{ position: number }>(query, consumer, removing)).position;
+         and progress is not null
+      returning name`;
+  const removed = await query({ name: 'remove_consumer', text, values: [jobOf(consumer)] });
+  if (removed.length > 0) return;
+  const message = 'there is no consumer with this name: `instep changes` shows all';
+  throw new ConsumerRefused('CONSUMER_UNKNOWN', message);
 }
 
 /** Passes a change that was set aside to its consumer again. */
@@ -200,27 +208,12 @@ export async function replayChange(query: Query, consumer: string, id: number): 
          set failures     = 0,
              retry_at     = now(),
              set_aside_at = null
-       where consumer = $1
+       where job = $1
          and change_id = $2
          and set_aside_at is not null
       returning change_id`;
-  const replaying = { name: 'replay_change', text, values: [consumer, id] };
-  const message = `no change ${id} of this consumer was set aside`;
-  await change(query, consumer, replaying, message);
-}
-
-/** Runs a statement that returns a row. @throws ConsumerRefused if it does not, with this message for a known consumer */
-async function change<Row extends object>(
-  query: Query,
-  consumer: string,
-  statement: NamedStatement,
-  message = '',
-): Promise<Row> {
-  const [row] = await query<Row>(statement);
-  if (row !== undefined) return row;
-  if ((await readConsumer(query, consumer)) !== null) {
-    throw new ConsumerRefused('CHANGE_UNKNOWN', message);
-  }
-  const unknown = 'there is no consumer with this name: `instep changes` shows all';
-  throw new ConsumerRefused('CONSUMER_UNKNOWN', unknown);
+  const replayed = await query({ name: 'replay_change', text, values: [jobOf(consumer), id] });
+  if (replayed.length > 0) return;
+  const message = `${consumer} has set no change ${id} aside: \`instep changes\` shows all`;
+  throw new ConsumerRefused('CHANGE_UNKNOWN', message);
 }

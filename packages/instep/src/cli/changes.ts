@@ -1,12 +1,10 @@
 // The command about the consumers of changes of plans: how far they are, and what they failed to handle.
 
 import type { Command } from 'commander';
-import { counted } from 'instep-engine/runtime';
-import type { OperateContext } from 'instep-operate';
 import { recordedStep } from 'instep-operate/host';
 import { findConsumers, removeConsumer, replayChange } from '../changes/consumers.ts';
 import { changeId, createCommand } from './arguments.ts';
-import { type Json, print, printable, shownTime } from './output.ts';
+import { type Json, printData } from './output.ts';
 import { askReason, withContext } from './with-context.ts';
 
 type Options = { consumer?: string; replay?: number; remove?: boolean } & Json;
@@ -26,7 +24,7 @@ export function changesCommand(): Command {
 }
 
 async function run(
-  { consumer, replay: changeId, remove, json }: Options,
+  { consumer, replay: changeId, remove, ...output }: Options,
   command: Command,
 ): Promise<void> {
   const acts = changeId !== undefined || remove === true;
@@ -34,8 +32,9 @@ async function run(
     command.error('error: give --consumer together with --replay or --remove');
   }
   await withContext(async (context, operator) => {
-    if (consumer === undefined) await printConsumers(context, json);
-    else if (changeId !== undefined) {
+    if (consumer === undefined) {
+      for (const one of await findConsumers(context)) printData(one, output);
+    } else if (changeId !== undefined) {
       const about = { operator, action: 'replay-change', subject: `consumer:${consumer}` };
       await recordedStep(context, about, (query) => replayChange(query, consumer, changeId));
     } else {
@@ -43,18 +42,4 @@ async function run(
       await recordedStep(context, about, (query) => removeConsumer(query, consumer));
     }
   });
-}
-
-async function printConsumers(context: OperateContext, json: boolean | undefined): Promise<void> {
-  for (const consumer of await findConsumers(context)) {
-    const { name, position, behindSince, setAside, setAsideCount } = consumer;
-    const since = behindSince === null ? '' : `, behind since ${shownTime(behindSince.getTime())}`;
-    const aside = setAside.map(
-      ({ changeId, error }) => `\n  change ${changeId} was set aside: ${printable(error ?? '')}`,
-    );
-    const others = setAsideCount - setAside.length;
-    if (others > 0) aside.push(`\n  ${counted(others, 'other change')} set aside`);
-    const text = `${name}  at change ${position}${since}${aside.join('')}`;
-    print(json ? JSON.stringify(consumer) : text);
-  }
 }

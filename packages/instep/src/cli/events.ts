@@ -3,10 +3,8 @@
 import { type Command, Option } from 'commander';
 import { type EventRow, LOGGED_OUTCOMES, type LoggedOutcome, parseLogged } from 'instep-engine/log';
 import type { ApplicationId } from 'instep-engine/postgres';
-import { CONTRACT_FIELDS, type PlanInRow } from 'instep-engine/rule';
 import { counted } from 'instep-engine/runtime';
 import {
-  type ExplainedEvent,
   eventsNamed,
   explainEvent,
   findEvents,
@@ -22,12 +20,10 @@ import { applicationId, createCommand, positiveInteger } from './arguments.ts';
 import {
   CommandFailed,
   type Json,
-  print,
   printable,
   printData,
   printMessage,
   type RowFormat,
-  shownTime,
   writeRow,
   writeRows,
 } from './output.ts';
@@ -86,34 +82,28 @@ function eventsShowCommand(): Command {
     .argument('<event>', 'position in the log, or event id')
     .option('--body', 'print only the body, byte for byte')
     .option('--json', 'print JSON')
-    .action(async (id: string, { body, json }: { body?: boolean } & Json) => {
-      const { event, explained } = await withContext(async (context) => {
+    .action(async (id: string, { body, ...output }: { body?: boolean } & Json) => {
+      await withContext(async (context) => {
         const event = await findEvent(context, id);
-        return { event, explained: await explainEvent(context, event) };
+        if (body) process.stdout.write(event.body);
+        else printData(await explainedData(context, event), output);
       });
-      if (body) process.stdout.write(event.body);
-      else if (json) print(showJson(event, explained));
-      else show(event, explained);
     });
 }
 
-/** The event, with what only the page of a single one shows. */
-function described(event: EventRow, { parsed }: ExplainedEvent) {
+async function explainedData(context: OperateContext, event: EventRow) {
+  const { parsed, reasons, plans, teams } = await explainEvent(context, event);
   const { subscription, previousAttributes } = parsed ?? {};
   return {
     ...eventData(event),
     productId: subscription?.productId ?? null,
     // Only the names: the values can hold personal data.
     replaced: previousAttributes ? Object.keys(previousAttributes).join(', ') : null,
+    ...plans,
+    now: teams.map(({ id, plan }) => ({ teamId: id, plan })),
+    reasons: reasons.map(({ code }) => code),
+    why: reasons.map((reason) => whyText(reason, event)),
   };
-}
-
-function showJson(event: EventRow, explained: ExplainedEvent): string {
-  const { reasons, plans, teams } = explained;
-  const why = reasons.map((reason) => whyText(reason, event));
-  const now = teams.map(({ id, plan }) => ({ teamId: id, plan }));
-  const codes = reasons.map(({ code }) => code);
-  return JSON.stringify({ ...described(event, explained), why, reasons: codes, ...plans, now });
 }
 
 /** The reason, and the command that resolves it, if one does. */
@@ -124,20 +114,6 @@ function whyText(reason: Reason, { customerId, position }: EventRow): string {
   }
   if (reason.code === 'readable-now') return `${text} Run \`instep events replay ${position}\`.`;
   return text;
-}
-
-function show(event: EventRow, explained: ExplainedEvent): void {
-  const { reasons, plans, teams } = explained;
-  const now = teams.map(({ id, plan }) => [`team ${id} now`, planText(plan)] as const);
-  const around = plans && { before: planText(plans.before), after: planText(plans.after) };
-  printData({ ...described(event, explained), ...around, ...Object.fromEntries(now) }, {});
-  print(`\n${reasons.map((reason) => printable(whyText(reason, event))).join('\n')}`);
-}
-
-/** `active, Pro, prod_pro, sub_123` */
-function planText(plan: PlanInRow | null): string | null {
-  const values = CONTRACT_FIELDS.flatMap((field) => plan?.[field] ?? []);
-  return values.length === 0 ? null : values.join(', ');
 }
 
 function eventsRedactCommand(): Command {
@@ -179,18 +155,17 @@ async function replay(
   context: OperateContext,
   operator: Operator,
   id: string | undefined,
-  { outcome, json }: ReplayOptions,
+  { outcome, ...output }: ReplayOptions,
 ): Promise<void> {
   const events =
     id === undefined
       ? findEvents(context, { outcome }, 'oldest first').all()
       : [await findEvent(context, id)];
-  const onReplayed = (replayed: Replayed) => writeRow(REPLAYED, replayed, json);
-  const outcomes = await replayLog(context, operator, events, onReplayed);
-  const summary = Object.entries(outcomes).map(([name, count]) => `${count} ${name}`);
+  const onReplayed = (replayed: Replayed) => writeRow(REPLAYED, replayed, output);
+  const { failed = 0, ...others } = await replayLog(context, operator, events, onReplayed);
+  const summary = Object.entries(others).map(([name, count]) => `${count} ${name}`);
   printMessage(summary.join(', ') || 'no events');
-  const { duplicate, failed = 0 } = outcomes;
-  if (duplicate !== undefined) {
+  if (others.duplicate !== undefined) {
     printMessage(
       'Duplicates had already been decided. To repair teams that have changed since, run instep rebuild.',
     );
@@ -201,14 +176,14 @@ async function replay(
   }
 }
 
-/** Without headings, because the last cells can be empty. */
 const REPLAYED: RowFormat<Replayed> = {
   columns: [
-    ['position', 8, ({ event }) => String(event.position).padStart(8)],
-    ['event', 0, ({ event }) => event.eventId],
-    ['outcome', 0, ({ event, outcome }) => `${event.outcome} → ${outcome}`],
-    ['teams', 0, ({ teamIds }) => (teamIds.length === 0 ? '' : `team ${teamIds.join(', ')}`)],
-    ['error', 0, ({ error }) => error?.message ?? ''],
+    ['position', 8],
+    ['eventId', 28],
+    ['was', 10],
+    ['outcome', 10],
+    ['teamIds', 8],
+    ['error', 0],
   ],
   data: ({ event: { position, eventId, outcome: was }, outcome, teamIds, error }) => ({
     ...{ position, eventId, was, outcome, teamIds },
@@ -218,14 +193,13 @@ const REPLAYED: RowFormat<Replayed> = {
 
 const EVENTS: RowFormat<EventRow> = {
   columns: [
-    ['position', 8, ({ position }) => String(position).padStart(8)],
-    ['received', 20, ({ receivedAtMs }) => shownTime(receivedAtMs)],
-    ['event', 28, ({ eventId }) => eventId],
-    ['type', 7, ({ type }) => type.slice(type.lastIndexOf('.') + 1)],
-    ['status', 10, statusOf],
-    ['customer', 18, ({ customerId }) => customerId],
-    ['outcome', 10, ({ outcome }) => outcome],
-    ['deliveries', 10, ({ deliveries }) => deliveries],
+    ['position', 8],
+    ['receivedAt', 24],
+    ['eventId', 28],
+    ['status', 10],
+    ['customerId', 18],
+    ['outcome', 10],
+    ['deliveries', 0],
   ],
   data: eventData,
 };
@@ -234,15 +208,12 @@ function eventData(event: EventRow) {
   const { position, eventId, type, customerId, subscriptionId, outcome, deliveries } = event;
   const { createdAtMs, receivedAtMs } = event;
   return {
-    ...{ position, eventId, type, customerId, subscriptionId, status: statusOf(event) },
-    createdAt: createdAtMs === null ? null : new Date(createdAtMs).toISOString(),
-    receivedAt: new Date(receivedAtMs).toISOString(),
+    ...{ position, eventId, type, customerId, subscriptionId },
+    status: parseLogged(event)?.subscription.status ?? null,
+    createdAt: createdAtMs === null ? null : new Date(createdAtMs),
+    receivedAt: new Date(receivedAtMs),
     ...{ outcome, deliveries },
   };
-}
-
-function statusOf(event: EventRow): string | null {
-  return parseLogged(event)?.subscription.status ?? null;
 }
 
 /** Finds an event by its position in the log, or the newest one with an id: fixtures can share one. @throws CommandFailed */

@@ -9,22 +9,30 @@ import { CodedError } from 'instep-engine/runtime';
 export class CommandFailed extends CodedError<string> {}
 
 /** A command's result. */
-export type Data = Readonly<Record<string, string | number | boolean | Date | null>>;
+export type Data = Readonly<Record<string, unknown>>;
 
 /** Whether results are printed for programs. */
-export type Json = { json?: boolean };
+export type Json = { json?: boolean | undefined };
 
 /** Prints a result as `name  value` lines, or as one JSON object. */
 export function printData(data: Data, { json }: Json): void {
   const width = Math.max(...Object.keys(data).map((name) => name.length));
-  const lines = Object.entries(data).map(([name, value]) => {
-    const text = value instanceof Date ? value.toISOString() : String(value ?? '-');
-    return tableLine([['', width]], [paint('gray', name), printable(text)]);
-  });
+  const lines = Object.entries(data).map(([name, value]) =>
+    tableLine([['', width]], [paint('gray', name), shownValue(value)]),
+  );
   print(json ? JSON.stringify(data) : lines.join('\n'));
 }
 
-export type Columns = readonly (readonly [name: string, width: number, ...more: unknown[]])[];
+/** A value for people: that of an object or an array by what is in it. */
+function shownValue(value: unknown): string {
+  if (value === null || value === undefined) return '-';
+  if (value instanceof Date) return value.toISOString();
+  if (typeof value !== 'object') return printable(String(value));
+  const known = Object.values(value).filter((one) => one !== null);
+  return known.map(shownValue).join(', ') || '-';
+}
+
+export type Columns = readonly (readonly [name: string, width: number])[];
 
 export function tableHead(columns: Columns): string {
   return tableLine(
@@ -83,42 +91,34 @@ export async function writeLine(line: string): Promise<boolean> {
   return !signal.aborted;
 }
 
-type Column<Row> = readonly [
-  name: string,
-  width: number,
-  cell: (row: Row) => string | number | null,
-];
-
-/** How rows of one kind are printed: as a table, or as JSON lines. */
+/** How rows of one kind are printed: some of their data in the columns of a table, or all of it as JSON lines. */
 export type RowFormat<Row> = {
-  readonly columns: readonly Column<Row>[];
-  readonly data: (row: Row) => object;
+  readonly columns: Columns;
+  readonly data: (row: Row) => Data;
 };
 
 /** Returns false when the reader is gone. */
 export async function writeRow<Row>(
   { columns, data }: RowFormat<Row>,
   row: Row,
-  json: boolean | undefined,
+  { json }: Json,
 ): Promise<boolean> {
-  if (json) return await writeLine(JSON.stringify(data(row)));
-  const cells = columns.map(([, , cell]) => printable(String(cell(row) ?? '-')));
-  return await writeLine(tableLine(columns, cells));
+  const values = data(row);
+  const cells = columns.map(([name]) => shownValue(values[name]));
+  return await writeLine(json ? JSON.stringify(values) : tableLine(columns, cells));
 }
-
-type WriteOptions = { json?: boolean | undefined; limit?: number };
 
 /** Writes up to `limit` rows, below the headings. Returns their number. */
 export async function writeRows<Row>(
   format: RowFormat<Row>,
   rows: AsyncIterable<Row> | Iterable<Row>,
-  { json, limit = Number.POSITIVE_INFINITY }: WriteOptions,
+  { json, limit }: Json & { readonly limit: number },
 ): Promise<number> {
   let count = 0;
   for await (const row of rows) {
     if (count === 0 && !json) await writeLine(tableHead(format.columns));
     count += 1;
-    if (!(await writeRow(format, row, json)) || count === limit) break;
+    if (!(await writeRow(format, row, { json })) || count === limit) break;
   }
   return count;
 }

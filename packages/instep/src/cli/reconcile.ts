@@ -2,13 +2,7 @@
 
 import type { Command } from 'commander';
 import type { ApplicationId } from 'instep-engine/postgres';
-import type {
-  Counts,
-  Difference,
-  DriftIssue,
-  RebuildFailure,
-  ReconciliationIssue,
-} from 'instep-engine/repair';
+import type { Counts, Difference, RebuildFailure, ReconciliationIssue } from 'instep-engine/repair';
 import { PLAN_FIELDS, type PlanInRow } from 'instep-engine/rule';
 import { codeOf, counted, countText } from 'instep-engine/runtime';
 import { rebuildTeams, reconcileTeams } from 'instep-operate';
@@ -68,40 +62,38 @@ function describeLeft(counts: Counts, isDryRun: boolean): string | null {
   return null;
 }
 
-export function describeIssue(issue: ReconciliationIssue): string {
+function describeIssue(issue: ReconciliationIssue): string {
   switch (issue.kind) {
-    case 'drift':
-      return describeDrift(issue);
-    case 'customer without a team': {
-      const { customerId, statuses } = issue;
-      return `customer ${customerId} has no team (${statuses.join(', ')})`;
+    case 'drift': {
+      const { subscriptionIds: ids, cause, sinceSeconds } = issue;
+      const why = ids.length === 0 ? cause : `${ids.join(', ')}: ${cause}`;
+      const since = sinceSeconds === null ? '' : `, since ${shownTime(sinceSeconds * 1_000)}`;
+      return `${describeChange(issue)} (${why}${since})`;
     }
+    case 'customer without a team':
+      return `customer ${issue.customerId} has no team (${issue.statuses.join(', ')})`;
     case 'unknown customer':
       return `team ${issue.teamId}: Stripe does not know its customer ${issue.customerId}`;
   }
 }
 
-/** `team 7 (cus_1): planName Pro → - (sub_1: missed event, since 2026-10-02 08:15:03Z)` */
-function describeDrift(drift: DriftIssue): string {
-  const { teamId, customerId, is, shouldBe, subscriptionIds, cause, sinceSeconds } = drift;
-  const changes = planChanges(is, shouldBe).join(', ');
-  const why = subscriptionIds.length === 0 ? cause : `${subscriptionIds.join(', ')}: ${cause}`;
-  const since = sinceSeconds === null ? '' : `, since ${shownTime(sinceSeconds * 1_000)}`;
-  return `team ${teamId} (${customerId}): ${changes} (${why}${since})`;
+/** `team 7 (cus_1): planName Pro → -, subscriptionStatus active → canceled` */
+function describeChange({ teamId, customerId, is, shouldBe }: Omit<Difference, 'subscriptionIds'>) {
+  const shown = (plan: PlanInRow, { name, type }: (typeof PLAN_FIELDS)[number]) => {
+    const value = plan[name] ?? '-';
+    return type === 'timestamptz' && typeof value === 'number' ? shownTime(value * 1_000) : value;
+  };
+  const changes = PLAN_FIELDS.filter(({ name }) => is[name] !== shouldBe[name]).map(
+    (field) => `${field.name} ${shown(is, field)} → ${shown(shouldBe, field)}`,
+  );
+  return `team ${teamId} (${customerId}): ${changes.join(', ') || 'the stored state'}`;
 }
 
-const SHOWN_ALWAYS = ['subscriptions', 'teams', 'drifts'];
-
-/** `subscriptions 4, teams 4, drifts 1, customers without team 1` */
+/** `subscriptions 4, unreadable 0, teams 4, drifts 1, …` */
 function describeCounts(counts: Counts): string {
-  const shown = Object.entries(counts).filter(
-    ([name, count]) => count > 0 || SHOWN_ALWAYS.includes(name),
-  );
-  return shown
-    .map(([name, count]) => {
-      const words = name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
-      return `${words} ${countText(count)}`;
-    })
+  const words = (name: string) => name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+  return Object.entries(counts)
+    .map(([name, count]) => `${words(name)} ${countText(count)}`)
     .join(', ');
 }
 
@@ -125,7 +117,7 @@ async function rebuild({ team, dryRun = false, json }: RebuildOptions): Promise<
     teamId: team,
     isDryRun: dryRun,
     onDifference(difference: Difference) {
-      print(json ? JSON.stringify(difference) : describeDifference(difference));
+      print(json ? JSON.stringify(difference) : describeChange(difference));
     },
     onFailure({ customerId, error }: RebuildFailure) {
       const { message } = error;
@@ -143,23 +135,4 @@ async function rebuild({ team, dryRun = false, json }: RebuildOptions): Promise<
       `${counted(failed, 'customer')} could not be rebuilt: run \`instep rebuild\` again when the cause is resolved`,
     );
   }
-}
-
-/** `team 7 (cus_1): planName Pro → Team, state of sub_1` */
-function describeDifference(difference: Difference): string {
-  const { teamId, customerId, is, shouldBe, subscriptionIds } = difference;
-  const states = subscriptionIds.map((id) => `state of ${id ?? 'a subscription without an id'}`);
-  const changes = [...planChanges(is, shouldBe), ...states].join(', ');
-  return `team ${teamId} (${customerId}): ${changes}`;
-}
-
-/** The fields that change: `planName Pro → -, subscriptionStatus active → canceled`. */
-function planChanges(is: PlanInRow, shouldBe: PlanInRow): string[] {
-  const shown = (plan: PlanInRow, { name, type }: (typeof PLAN_FIELDS)[number]) => {
-    const value = plan[name] ?? '-';
-    return type === 'timestamptz' && typeof value === 'number' ? shownTime(value * 1_000) : value;
-  };
-  return PLAN_FIELDS.filter(({ name }) => is[name] !== shouldBe[name]).map(
-    (field) => `${field.name} ${shown(is, field)} → ${shown(shouldBe, field)}`,
-  );
 }

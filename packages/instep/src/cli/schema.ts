@@ -2,25 +2,20 @@
 
 import type { Command } from 'commander';
 import {
-  createTables,
   findHiddenRows,
   type HiddenRows,
   neededPrivileges,
   type RecognizedColumn,
   type RecognizedTable,
-  readPending,
   recognizeTables,
 } from 'instep-engine/postgres';
 import { describeDatabase, readPart } from '../config/config.ts';
-import { hasDatabase } from '../database/connect.ts';
-import { MIGRATIONS } from '../database/schema.ts';
 import { ownPrivileges, quoteRole } from '../doctor/schema.ts';
 import { createCommand } from './arguments.ts';
 import {
   type Columns,
   type Json,
   paint,
-  print,
   printData,
   printMessage,
   tableHead,
@@ -91,7 +86,7 @@ function rowOf({ field, name, column, isOptional, problem }: RecognizedColumn): 
   return [field, name, problem === null ? column.type : `${column.type}: ${problem}`];
 }
 
-type MigrateOptions = Json & { readonly createTables?: boolean; readonly dryRun?: boolean };
+type MigrateOptions = Json & { readonly createTables?: boolean };
 
 export function migrateCommand(): Command {
   return createCommand(
@@ -100,40 +95,13 @@ export function migrateCommand(): Command {
     'DATABASE_URL=postgres://… instep migrate',
   )
     .option('--create-tables', 'also create users and teams, for an app that has neither')
-    .option('--dry-run', 'print the SQL, and change nothing')
     .option('--json', 'print JSON')
-    .action(async ({ createTables: createsTables, dryRun, ...output }: MigrateOptions) => {
-      if (dryRun) return await printPending(createsTables);
-      const creates = createsTables === undefined ? {} : { createsTables };
+    .action(async ({ createTables, ...output }: MigrateOptions) => {
+      const creates = createTables === undefined ? {} : { createsTables: createTables };
       const applied = await migrate({ ...creates, onWarning: printMessage });
+      const config = readPart('database', process.env);
       // An empty DATABASE_URL must not go unnoticed.
-      if (readPart('database', process.env).address === null) printMessage(databaseName());
+      if (config.address === null) printMessage(describeDatabase(config));
       printData({ applied: applied.join(', ') || 'nothing; the schema is up to date' }, output);
     });
-}
-
-const databaseName = () => describeDatabase(readPart('database', process.env));
-
-/** The SQL can be run by another role, as a whole. Views follow from the app's tables, and are made by the server. */
-async function printPending(creates = false): Promise<void> {
-  // An embedded database is only made by what uses it.
-  const pending = (await hasDatabase(readPart('database', process.env)))
-    ? await withDatabase(({ query }) => readPending(query, MIGRATIONS), { migratesEmbedded: false })
-    : MIGRATIONS;
-  if (pending.length === 0) return printMessage('nothing to run; the schema is up to date');
-  const statements = pending.map(({ name, sql, ...migration }) => {
-    const { owner, version, compatibleFrom } = migration;
-    const values = `'${owner}', ${version}, '${name}', ${compatibleFrom}`;
-    return `-- ${name}\n${sql.trim()}\n
-insert into instep.migrations (owner, version, name, compatible_from) values (${values});\n`;
-  });
-  print(
-    [
-      `-- for ${databaseName()}`,
-      'begin;',
-      ...statements,
-      ...(creates ? [createTables(true)] : []),
-      'commit;',
-    ].join('\n'),
-  );
 }

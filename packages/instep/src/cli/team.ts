@@ -10,12 +10,9 @@ import {
   findTeams,
   type NamedTeam,
   type OperateContext,
-  type Operator,
   perform,
 } from 'instep-operate';
 import { readAccess } from '../access/team-access.ts';
-import { type Config, readPart } from '../config/config.ts';
-import { performForTeam } from '../operate/perform-for-team.ts';
 import { applicationId, createCommand, positiveInteger } from './arguments.ts';
 import {
   CommandFailed,
@@ -26,12 +23,12 @@ import {
   type RowFormat,
   writeRows,
 } from './output.ts';
-import { askReason, customerOf, requireTeam, withContext } from './with-context.ts';
+import { askReason, requireTeam, withContext } from './with-context.ts';
 
 export function teamCommand(): Command {
   return createCommand(
     'team',
-    'add, link, list, show and sync teams and their plans',
+    'add, link, list and show teams and their plans',
     'instep team show 1',
   )
     .addCommand(
@@ -90,8 +87,7 @@ export function teamCommand(): Command {
     .addCommand(ofTeam('show', 'show a team and its plan').action(show))
     .addCommand(
       ofTeam('access', 'show whether a team has access, why, and until when').action(access),
-    )
-    .addCommand(acting('sync', 'give a team the plan that Stripe has now').action(sync));
+    );
 }
 
 /** A command that takes the id of a team. */
@@ -116,42 +112,43 @@ async function add({ name, customer, ...output }: { name: string; customer?: str
 
 type LinkOptions = { readonly customer: string; readonly replace?: string } & Json;
 
-const teamSubject = (id: ApplicationId) => ({ kind: 'team', id: String(id) }) as const;
-
 async function link(id: ApplicationId, { customer, replace, ...output }: LinkOptions) {
-  const of = { subject: teamSubject(id), linkTo: customer, expectedCustomerId: replace ?? null };
-  await change(id, { action: 'link', ...of }, output);
+  const request = { linkTo: customer, expectedCustomerId: replace ?? null };
+  await change({ action: 'link', subject: teamSubject(id), ...request }, output);
 }
 
 async function unlink(id: ApplicationId, { customer, ...output }: { customer: string } & Json) {
-  const of = { subject: teamSubject(id), expectedCustomerId: customer };
-  await change(id, { action: 'unlink', ...of }, output);
+  const request = { expectedCustomerId: customer };
+  await change({ action: 'unlink', subject: teamSubject(id), ...request }, output);
 }
 
 type SetPlanOptions = { readonly plan?: string; readonly new?: boolean } & Json;
 
-async function setPlan(
-  id: ApplicationId,
-  { plan, new: isNewName = false, ...output }: SetPlanOptions,
-) {
-  const of = { subject: teamSubject(id), planName: plan ?? null, isNewName };
-  await change(id, { action: 'set-plan', ...of }, output);
+async function setPlan(id: ApplicationId, { plan, new: isNew, ...output }: SetPlanOptions) {
+  const request = { planName: plan ?? null, isNewName: isNew === true };
+  await change({ action: 'set-plan', subject: teamSubject(id), ...request }, output);
 }
+
+const teamSubject = (id: ApplicationId) => ({ kind: 'team', id: String(id) }) as const;
 
 const DONE = ['linked', 'unlinked', 'plan-set'];
 
 /** Changes a team, and shows it. @throws CommandFailed with what the team or the customer has instead */
-async function change(id: ApplicationId, request: ActionRequest, output: Json): Promise<void> {
-  await actAndShow(id, output, async (context, operator) => {
+async function change(request: ActionRequest, output: Json): Promise<void> {
+  const { action, subject } = request;
+  await withContext(async (context, operator) => {
+    await requireTeam(context, subject.id);
     const [performed] = (await perform(context, operator, [request])).results;
-    if (performed === undefined || DONE.includes(performed.result.code)) return;
-    const code = request.action === 'set-plan' ? 'PLAN_NOT_SET' : 'TEAM_NOT_LINKED';
-    throw new CommandFailed(code, refusalText(id, performed.result));
+    if (performed !== undefined && !DONE.includes(performed.result.code)) {
+      const code = action === 'set-plan' ? 'PLAN_NOT_SET' : 'TEAM_NOT_LINKED';
+      throw new CommandFailed(code, refusalText(subject.id, performed.result));
+    }
+    await printTeam(context, subject.id, output);
   });
 }
 
 /** `team 7 was not changed: has another customer (customerId cus_1)` */
-function refusalText(id: ApplicationId, { code, ...details }: ActionResult): string {
+function refusalText(id: string, { code, ...details }: ActionResult): string {
   const parts = Object.entries(details).flatMap(([name, value]) =>
     name === 'teamId' ? [] : `${name} ${printable(String(value ?? 'none'))}`,
   );
@@ -159,31 +156,16 @@ function refusalText(id: ApplicationId, { code, ...details }: ActionResult): str
   return `team ${id} was not changed: ${code.replaceAll('-', ' ')}${said}`;
 }
 
-type Act = (context: OperateContext, operator: Operator, team: NamedTeam) => Promise<unknown>;
-
-/** Acts for a team, and prints the team as it is then. @throws CommandFailed if there is no such team */
-async function actAndShow(
-  id: ApplicationId,
-  output: Json,
-  act: Act,
-  stripeApi?: Config['stripeApi'],
-): Promise<void> {
-  await withContext(async (context, operator) => {
-    await act(context, operator, await requireTeam(context, id));
-    const explained = await explainTeam(context, id, { limit: 1 });
-    const note = explained?.status.kind === 'app' && { note: 'Plan written by your app' };
-    printData({ ...teamData(await requireTeam(context, id)), ...note }, output);
-  }, stripeApi);
-}
-
 async function show(id: ApplicationId, output: Json): Promise<void> {
-  await actAndShow(id, output, async () => undefined);
+  await withContext((context) => printTeam(context, id, output));
 }
 
-async function sync(id: ApplicationId, output: Json): Promise<void> {
-  const act: Act = async (context, operator, team) =>
-    performForTeam(context, operator, { customerId: customerOf(team) });
-  await actAndShow(id, output, act, readPart('stripeApi', process.env));
+/** @throws CommandFailed if there is no such team */
+async function printTeam(context: OperateContext, id: ApplicationId, output: Json): Promise<void> {
+  const team = await requireTeam(context, id);
+  const explained = await explainTeam(context, id, { limit: 1 });
+  const note = explained?.status.kind === 'app' && { note: 'Plan written by your app' };
+  printData({ ...teamData(team), ...note }, output);
 }
 
 async function access(id: ApplicationId, output: Json): Promise<void> {
@@ -195,11 +177,11 @@ async function access(id: ApplicationId, output: Json): Promise<void> {
 
 const TEAMS: RowFormat<NamedTeam> = {
   columns: [
-    ['id', 8, ({ id }) => id],
-    ['name', 24, ({ name }) => name],
-    ['customer', 20, ({ customerId }) => customerId],
-    ['status', 10, ({ plan }) => plan.subscriptionStatus ?? null],
-    ['plan', 9, ({ plan }) => plan.planName ?? null],
+    ['id', 8],
+    ['name', 24],
+    ['providerCustomerId', 20],
+    ['subscriptionStatus', 18],
+    ['planName', 0],
   ],
   data: teamData,
 };

@@ -54,17 +54,18 @@ const authSecret = v.pipe(
   ),
 );
 
-/** The secrets of sessions, newest first. */
-const authSecrets = part(
-  { AUTH_SECRET: authSecret },
-  (value): readonly [string, ...string[]] => value.AUTH_SECRET,
-);
+type Secrets = readonly [string, ...string[]];
 
-/** The same; `null` without the profile, where `AUTH_SECRET` can be of anything, such as another library's sessions. */
+/**
+ * The secrets of sessions, newest first; `null` without the profile, where `AUTH_SECRET` can be of anything, such as
+ * another library's sessions.
+ */
 const sessionSecrets = ({
   PROFILE,
-}: Environment): v.GenericSchema<Record<string, unknown>, readonly [string, ...string[]] | null> =>
-  PROFILE === 'off' ? part({}, () => null) : authSecrets;
+}: Environment): v.GenericSchema<Record<string, unknown>, Secrets | null> =>
+  PROFILE === 'off'
+    ? part({}, () => null)
+    : part({ AUTH_SECRET: authSecret }, (value): Secrets => value.AUTH_SECRET);
 
 const DAY_MS = 86_400_000;
 
@@ -195,10 +196,6 @@ export function readPart<Name extends keyof Parts>(
 ): v.InferOutput<Parts[Name]> {
   return readVariables(partsFor(environment)[name], environment);
 }
-
-/** Reads the secrets of sessions, whether there is a profile or not. @throws ConfigInvalid */
-export const readAuthSecrets = (environment: Environment) =>
-  readVariables(authSecrets, environment);
 
 /** Session secrets that work, but should be replaced. */
 export function weakSecrets(secrets: readonly string[]): ConfigProblem[] {

@@ -11,8 +11,15 @@ import {
 } from 'instep-engine/http';
 import { InstepError } from 'instep-engine/runtime';
 import type { OperateContext, Operator } from 'instep-operate';
+import { done, recorded } from 'instep-operate/host';
 import * as v from 'valibot';
-import { performForTeam } from '../operate/perform-for-team.ts';
+import { readAccess, type TeamAccess } from '../access/team-access.ts';
+import {
+  type CompleteCheckoutRequest,
+  completeCheckout,
+  SyncFailed,
+  syncCustomer,
+} from '../checkout/checkout.ts';
 
 /** Larger than any id. */
 const MAX_BODY_BYTES = 4_096;
@@ -26,14 +33,6 @@ const STATUSES: Readonly<Partial<Record<string, number>>> = {
   CUSTOMER_WITHOUT_TEAM: 404,
   NOT_FOUND: 404,
 };
-
-/** Why, for the audit. */
-const reasonShape = v.object({ reason: v.optional(v.pipe(v.string(), v.maxLength(1_000))) });
-
-const checkoutShape = v.object({
-  ...reasonShape.entries,
-  teamId: v.union([v.pipe(v.number(), v.safeInteger()), v.pipe(v.string(), v.maxLength(255))]),
-});
 
 /** Answers the calls for apps in other languages (openapi.yaml), whose callers have shown an operator's token. */
 export function createSyncApi(context: OperateContext, operator: Operator): Handler {
@@ -60,27 +59,46 @@ async function answer(
   const [, sessionId] = /^\/v1\/checkouts\/([^/]+)\/complete$/.exec(request.path) ?? [];
   if (customerId === undefined && sessionId === undefined) throw notFound();
   if (request.method !== 'POST') throw methodNotAllowed('POST');
-  if (customerId !== undefined) {
-    const { reason } = await readBody(request, reasonShape, '{"reason": "asked by phone"}', '{}');
-    return jsonResponse(await performForTeam(context, because(operator, reason), { customerId }));
-  }
-  const { teamId, reason } = await readBody(request, checkoutShape, '{"teamId": 7}');
-  const complete = { sessionId: sessionId ?? '', teamId };
-  return jsonResponse(await performForTeam(context, because(operator, reason), complete));
+  const wanted =
+    customerId === undefined
+      ? { sessionId: sessionId ?? '', teamId: await readTeamId(request) }
+      : { customerId };
+  return jsonResponse(await performForTeam(context, operator, wanted));
 }
 
-const because = (operator: Operator, reason: string | undefined): Operator =>
-  reason === undefined ? operator : { ...operator, reason };
+const checkoutShape = v.object({
+  teamId: v.union([v.pipe(v.number(), v.safeInteger()), v.pipe(v.string(), v.maxLength(255))]),
+});
 
-/** @param otherwise the body in place of an empty one */
-async function readBody<Shape extends v.GenericSchema>(
-  request: HttpRequest,
-  shape: Shape,
-  example: string,
-  otherwise = '',
-): Promise<v.InferOutput<Shape>> {
-  const text = Buffer.from(await request.body(MAX_BODY_BYTES)).toString() || otherwise;
-  const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), shape), text);
-  if (parsed.success) return parsed.output;
-  throw new HttpError(400, `The body must be JSON, such as ${example}.`);
+async function readTeamId(request: HttpRequest) {
+  const text = Buffer.from(await request.body(MAX_BODY_BYTES)).toString();
+  const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), checkoutShape), text);
+  if (parsed.success) return parsed.output.teamId;
+  throw new HttpError(400, 'The body must be JSON, such as {"teamId": 7}.');
+}
+
+type Wanted =
+  | { readonly customerId: string }
+  | ({ readonly sessionId: string } & CompleteCheckoutRequest);
+
+/** Gives a team what Stripe has, in the name of an operator. Resolves with its access. */
+export async function performForTeam(
+  context: OperateContext,
+  operator: Operator,
+  wanted: Wanted,
+): Promise<TeamAccess> {
+  const about =
+    'customerId' in wanted
+      ? { action: 'sync', subject: `customer:${wanted.customerId}` }
+      : { action: 'complete-checkout', subject: `team:${wanted.teamId}` };
+  const { result } = await recorded(context, { operator, ...about }, async (acting) => {
+    const { teamId } =
+      'customerId' in wanted
+        ? await syncCustomer(acting, wanted.customerId)
+        : await completeCheckout(acting, wanted.sessionId, wanted);
+    return done({ code: 'synced', teamId } as const);
+  });
+  const access = await readAccess(context.database.query, result.teamId);
+  if (access === null) throw new SyncFailed('NOT_FOUND', 'the team has just been deleted');
+  return access;
 }
