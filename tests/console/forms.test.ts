@@ -1,9 +1,12 @@
 import { describe, expect, test } from 'vitest';
+import { openConsole } from '../support/browser/console-pages.ts';
+import type { Operator } from '../support/browser/operator.ts';
+import { createDatabase } from '../support/postgres/test-database.ts';
 import { OPERATIONS_TOKEN, SHARED_TOKEN } from '../support/secrets/test-secrets.ts';
-import { type Operator, useConsole } from '../support/service/console-service.ts';
 
-const guarded = useConsole({ tokens: [SHARED_TOKEN] });
-const local = useConsole();
+const { database } = await createDatabase();
+const guarded = await openConsole(database, { tokens: [SHARED_TOKEN] });
+const local = await openConsole(database);
 
 const OTHER = 'https://evil.example';
 

@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest';
+import { openConsole } from '../support/browser/console-pages.ts';
 import { exchange } from '../support/network/raw-connection.ts';
-import { useConsole } from '../support/service/console-service.ts';
+import { createDatabase } from '../support/postgres/test-database.ts';
 
-const service = useConsole({
-  extend: (app) => {
+const service = await openConsole((await createDatabase()).database, {
+  extend(app) {
     app.get('/fails', () => {
       throw new TypeError('a defect');
     });

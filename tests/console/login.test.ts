@@ -1,9 +1,12 @@
 import { describe, expect, test } from 'vitest';
+import { openConsole } from '../support/browser/console-pages.ts';
+import { createDatabase } from '../support/postgres/test-database.ts';
 import { OPERATIONS_TOKEN, SHARED_TOKEN, VIEWER_TOKEN } from '../support/secrets/test-secrets.ts';
-import { useConsole } from '../support/service/console-service.ts';
 
 const HOUR_MS = 3_600_000;
-const service = useConsole({
+let nowMs = Date.now();
+const service = await openConsole((await createDatabase()).database, {
+  now: () => nowMs,
   tokens: [SHARED_TOKEN, VIEWER_TOKEN],
   metrics: { contentType: 'text/plain; version=0.0.4', expose: async () => 'up 1\n' },
 });
@@ -60,9 +63,9 @@ describe('the cookie', () => {
   test('expires after 12 hours, even if the browser keeps it', async () => {
     const operator = service.newOperator();
     await operator.logIn(OPERATIONS_TOKEN);
-    service.clock.nowMs += 12 * HOUR_MS - 1;
+    nowMs += 12 * HOUR_MS - 1;
     expect((await operator.get('/')).status).toBe(200);
-    service.clock.nowMs += 1;
+    nowMs += 1;
     expect((await operator.get('/')).status).toBe(303);
   });
 

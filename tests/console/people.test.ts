@@ -1,8 +1,10 @@
+import type { NamedToken } from 'instep-operate';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { openConsole } from '../support/browser/console-pages.ts';
+import type { Operator } from '../support/browser/operator.ts';
 import { addTeam } from '../support/internals/rows.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { SHARED_TOKEN, VIEWER_TOKEN } from '../support/secrets/test-secrets.ts';
-import { type Operator, useConsole } from '../support/service/console-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
 import { receivedEvent } from '../support/stripe/events.ts';
 
@@ -12,12 +14,11 @@ const ADA = {
   token: 'canaryAdaToken-of-32-characters-or-more',
 } as const;
 
-const { url: databaseUrl } = await createDatabase();
+const { database } = await createDatabase();
 const tokens = [ADA, VIEWER_TOKEN, SHARED_TOKEN];
 /** The paths that a form can be sent to. */
 const actions: string[] = [];
-const service = useConsole({
-  databaseUrl,
+const service = await openConsole(database, {
   tokens,
   metrics: { contentType: 'text/plain', expose: async () => 'up 1\n' },
   extend({ routes }) {
@@ -27,7 +28,6 @@ const service = useConsole({
 
 let position: number;
 beforeAll(async () => {
-  const { database } = service;
   await addTeam(database.query, { name: 'Acme', customerId: 'cus_1' });
   const ingest = openPipeline(database);
   await ingest([receivedEvent({ customerId: 'cus_1' })]);
@@ -38,14 +38,14 @@ beforeAll(async () => {
   position = event?.position ?? 0;
 });
 
-async function logIn({ token }: { token: string }, at = service): Promise<Operator> {
-  const person = at.newOperator();
+async function logIn({ token }: { token: string }): Promise<Operator> {
+  const person = service.newOperator();
   expect((await person.logIn(token)).status).toBe(303);
   return person;
 }
 
 const htmlOf = async (person: Operator, path: string) => await (await person.get(path)).text();
-const audit = () => service.database.query('select operator from instep.operator_actions');
+const audit = () => database.query('select operator from instep.operator_actions');
 
 test('an operator acts under the name of the token, also in the log', async () => {
   const ada = await logIn(ADA);
@@ -88,26 +88,23 @@ describe('a viewer', () => {
 });
 
 describe('after a restart', () => {
-  const others = { databaseUrl };
-  const same = useConsole({ ...others, tokens });
-  const removed = useConsole({ ...others, tokens: [VIEWER_TOKEN, SHARED_TOKEN] });
-  const changed = useConsole({ ...others, tokens: [{ ...ADA, token: VIEWER_TOKEN.token }] });
-
-  /** A session of Ada's from before, in a browser at another service. */
-  async function sessionAt(at: typeof service): Promise<Operator> {
+  /** A session of Ada's from before, in a browser at another service, which has these tokens. */
+  async function sessionAt(tokens: readonly NamedToken[]): Promise<Operator> {
     const ada = await logIn(ADA);
-    const person = at.newOperator();
+    const person = (await openConsole(database, { tokens })).newOperator();
     for (const [name, value] of ada.cookies) person.cookies.set(name, value);
     return person;
   }
 
   test('a session goes on while its token stays', async () => {
-    expect((await (await sessionAt(same)).get('/')).status).toBe(200);
+    expect((await (await sessionAt(tokens)).get('/')).status).toBe(200);
   });
 
   test('a session ends when its token was removed or replaced', async () => {
-    for (const at of [removed, changed]) {
-      const person = await sessionAt(at);
+    const removed = [VIEWER_TOKEN, SHARED_TOKEN];
+    const replaced = [{ ...ADA, token: VIEWER_TOKEN.token }];
+    for (const others of [removed, replaced]) {
+      const person = await sessionAt(others);
       expect((await person.get('/')).headers.get('location')).toBe('/login?next=%2F');
     }
   });

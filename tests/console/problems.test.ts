@@ -2,22 +2,24 @@ import { Hono } from 'hono';
 import { withinDeadline } from 'instep-console/src/middleware.ts';
 import { withDeadline } from 'instep-engine/runtime';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { useConsole } from '../support/service/console-service.ts';
+import { openConsole } from '../support/browser/console-pages.ts';
+import { connect, createDatabase } from '../support/postgres/test-database.ts';
 
 const FORM = {
   'content-type': 'application/x-www-form-urlencoded',
   'sec-fetch-site': 'same-origin',
 };
 
-describe('an error', () => {
-  const service = useConsole({
-    extend: (app) => {
+describe('an error', async () => {
+  const { database } = await createDatabase();
+  const service = await openConsole(database, {
+    extend(app) {
       app.get('/fails', () => {
         throw new TypeError('the detail of a defect');
       });
       app.get('/waits', () => withDeadline(new Promise<Response>(() => undefined), 1));
       app.get('/too-slow', async (context) => {
-        await service.database.query("set statement_timeout = '1ms'; select pg_sleep(1)");
+        await database.query("set statement_timeout = '1ms'; select pg_sleep(1)");
         return context.text('never');
       });
     },
@@ -65,12 +67,11 @@ describe('an error', () => {
   });
 });
 
-describe('an unreachable database', () => {
-  const databaseUrl = new URL('postgres://instep:canaryDatabasePassword@127.0.0.1:1/app');
-  const service = useConsole({
-    databaseUrl,
-    extend: (app) => {
-      app.get('/asks', async (context) => context.json(await service.database.query('select 1')));
+describe('an unreachable database', async () => {
+  const database = connect(new URL('postgres://instep:canaryDatabasePassword@127.0.0.1:1/app'));
+  const service = await openConsole(database, {
+    extend(app) {
+      app.get('/asks', async (context) => context.json(await database.query('select 1')));
     },
   });
 

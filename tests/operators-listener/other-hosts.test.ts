@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'vitest';
+import { openConsole } from '../support/browser/console-pages.ts';
 import { exchange, statusesIn } from '../support/network/raw-connection.ts';
+import { createDatabase } from '../support/postgres/test-database.ts';
 import { OPERATIONS_TOKEN, SHARED_TOKEN } from '../support/secrets/test-secrets.ts';
-import { useConsole } from '../support/service/console-service.ts';
 
-const local = useConsole();
-const guarded = useConsole({ tokens: [SHARED_TOKEN] });
+const { database } = await createDatabase();
+const local = await openConsole(database);
+const guarded = await openConsole(database, { tokens: [SHARED_TOKEN] });
 
 async function statusFor(url: string, head: string): Promise<number | undefined> {
   const received = await exchange(url, `GET / HTTP/1.1\r\n${head}Connection: close\r\n\r\n`);

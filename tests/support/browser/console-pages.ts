@@ -1,12 +1,14 @@
-import { createLogger } from 'instep';
+import { createLogger, type Exposition } from 'instep';
 import { toNodeListener } from 'instep-console';
 import { createPages, type PagesOptions } from 'instep-console/src/pages.tsx';
-import type { ConsoleUser } from 'instep-operate';
+import type { ConsoleUser, NamedToken } from 'instep-operate';
 import { atEndOfFile } from '../end-of-file.ts';
 import type { Database } from '../internals/database.ts';
-import { createContext, listenForOperators } from '../internals/operations.ts';
+import { createContext, createTokenCheck, listenForOperators } from '../internals/operations.ts';
+import { checkOutput } from '../secrets/leaks.ts';
 import { API_KEY } from '../secrets/test-secrets.ts';
 import { fieldsOf } from './forms.ts';
+import { Operator } from './operator.ts';
 
 export type Shown = {
   readonly status: number;
@@ -23,28 +25,35 @@ export type Shown = {
 
 type FormFields = Readonly<Record<string, string>> | readonly (readonly [string, string])[];
 
-export type ConsoleService = {
-  readonly url: string;
-  get(path: string): Promise<Shown>;
-  /** Sends a form. A field can occur more than once in a list. */
-  post(path: string, fields?: FormFields): Promise<Shown>;
-  /** Presses the button with this value on a page, such as `repair team:7`, with what was entered in its form. */
-  press(path: string, value: string, entered?: FormFields): Promise<Shown>;
-  /** The unprocessed response. */
-  fetch(path: string, init?: RequestInit): Promise<Response>;
-  /** Stops the server. */
-  stop(): Promise<void>;
-  /** Ends what the pages do in the background. */
-  closePages(): Promise<void>;
+export type ConsoleService = Awaited<ReturnType<typeof openConsole>>;
+
+type Given = Partial<PagesOptions> & {
+  readonly apiBase?: string;
+  readonly user?: ConsoleUser;
+  /** None by default: everyone on this machine is an operator. */
+  readonly tokens?: readonly NamedToken[];
+  readonly metrics?: Exposition;
+  /** Adds routes for the test. */
+  readonly extend?: (app: ReturnType<typeof createPages>) => void;
 };
 
 /** The console of a database over HTTP, until the end of the test file. */
-export async function openConsole(
-  database: Database,
-  given: { readonly apiBase?: string; readonly user?: ConsoleUser } & Partial<PagesOptions> = {},
-): Promise<ConsoleService> {
-  const { apiBase = 'http://127.0.0.1:9', user, ...options } = given;
-  const logger = createLogger('silent');
+export async function openConsole(database: Database, given: Given = {}) {
+  const {
+    apiBase = 'http://127.0.0.1:9',
+    user,
+    tokens,
+    metrics = null,
+    extend,
+    ...options
+  } = given;
+  const lines: Record<string, unknown>[] = [];
+  const logger = createLogger('info', {
+    write(line) {
+      checkOutput(['the console'], line);
+      lines.push(JSON.parse(line));
+    },
+  });
   const context = createContext({
     database,
     stripeApi: { secretKey: API_KEY, baseUrl: new URL(apiBase) },
@@ -53,34 +62,41 @@ export async function openConsole(
     now: Date.now,
     close: async () => undefined,
   });
-  const access = { kind: user === undefined ? 'local' : 'application' } as const;
+  const wait = async () => undefined;
+  const checkToken = tokens === undefined ? null : createTokenCheck({ tokens, logger, wait });
+  const login = tokens && checkToken && ({ kind: 'login', tokens, checkToken } as const);
+  const access = login ?? ({ kind: user === undefined ? 'local' : 'application' } as const);
   const app = createPages({ ...context, access, basePath: '', ...options });
-  const host = '127.0.0.1';
-  const listener = await listenForOperators({ host, port: 0, logger, checkToken: null });
-  listener.show({
-    metrics: null,
-    pages: toNodeListener(async (request) => await app.fetch(request, { user })),
-    syncApis: new Map(),
-  });
+  extend?.(app);
+  const listener = await listenForOperators({ host: '127.0.0.1', port: 0, logger, checkToken });
+  const pages = toNodeListener(async (request) => await app.fetch(request, { user }));
+  listener.show({ metrics, pages, syncApis: new Map() });
   atEndOfFile(() => app.close());
   atEndOfFile(() => listener.close(1_000));
 
   const { url } = listener;
-  const fetchPath: ConsoleService['fetch'] = (path, init) => fetch(new URL(path, url), init);
-  const post: ConsoleService['post'] = async (path, fields = {}) => {
+  const fetchPath = (path: string, init?: RequestInit) => fetch(new URL(path, url), init);
+  async function post(path: string, fields: FormFields = {}): Promise<Shown> {
     const body = new URLSearchParams();
     for (const [name, value] of entriesOf(fields)) body.append(name, value);
     const headers = { origin: new URL(url).origin };
-    return shown(await fetchPath(path, { method: 'POST', body, headers }));
-  };
+    return await shown(await fetchPath(path, { method: 'POST', body, headers }));
+  }
   return {
     url,
+    lines,
+    newOperator: () => new Operator(url),
+    /** The unprocessed response. */
     fetch: fetchPath,
+    /** Stops the server. */
     stop: () => listener.close(1_000),
+    /** Ends what the pages do in the background. */
     closePages: () => app.close(),
-    get: async (path) => shown(await fetchPath(path)),
+    get: async (path: string) => shown(await fetchPath(path)),
+    /** Sends a form. A field can occur more than once in a list. */
     post,
-    async press(path, value, entered = {}) {
+    /** Presses the button with this value on a page, such as `repair team:7`, with what was entered in its form. */
+    async press(path: string, value: string, entered: FormFields = {}) {
       const { html } = await shown(await fetchPath(path));
       return await post('/actions', [...fieldsOf(html, value), ...entriesOf(entered)]);
     },
