@@ -10,7 +10,7 @@ import {
   createEmptyDatabase,
   type TestServer,
 } from '../support/postgres/test-database.ts';
-import { type Ended, runInstep } from '../support/process/instep-process.ts';
+import { runInstep } from '../support/process/instep-process.ts';
 import { type Schema, schemaSql } from '../support/schemas/schemas.ts';
 import { API_KEY } from '../support/secrets/test-secrets.ts';
 
@@ -64,6 +64,8 @@ export async function openApp(schema: Schema | 'no tables', server?: TestServer)
   };
   return app;
 }
+
+type Ended = Awaited<ReturnType<typeof runInstep>>;
 
 /** The result as `--json` prints it. */
 export function resultIn({ stdout, stderr }: Ended): {

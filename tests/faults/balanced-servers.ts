@@ -2,8 +2,8 @@ import { expect } from 'vitest';
 import type { Database } from '../support/internals/database.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import {
+  type InstepOptions,
   type InstepProcess,
-  type StartOptions,
   startInstep,
 } from '../support/process/instep-process.ts';
 import { startBalancer } from './balancer.ts';
@@ -15,7 +15,7 @@ export type BalancedServers = {
   /** The running servers, the oldest one first. */
   readonly running: readonly InstepProcess[];
   /** Starts another server, and waits until it gets requests. */
-  start(options?: StartOptions): Promise<void>;
+  start(options?: InstepOptions): Promise<void>;
   /** Stops the oldest server, which must exit with 0. */
   stopOldest(): Promise<void>;
   /** Waits for this many more acknowledged events. */
@@ -32,7 +32,7 @@ export async function startBalancedServers(): Promise<BalancedServers> {
   const balancer = await startBalancer();
   const running: InstepProcess[] = [];
 
-  async function start(options?: StartOptions): Promise<void> {
+  async function start(options?: InstepOptions): Promise<void> {
     const environment = { DATABASE_URL: url.href, SHUTDOWN_DELAY_MS: '1000' };
     const server = await startInstep(environment, options);
     running.push(server);

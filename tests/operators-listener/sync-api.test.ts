@@ -6,12 +6,7 @@ import { undescribed } from '../contract/openapi-document.ts';
 import { atEndOfFile } from '../support/end-of-file.ts';
 import { openOperations } from '../support/internals/operations.ts';
 import { addTeam } from '../support/internals/rows.ts';
-import {
-  API_KEY,
-  OPERATIONS_TOKEN,
-  SHARED_TOKEN,
-  VIEWER_TOKEN,
-} from '../support/secrets/test-secrets.ts';
+import { OPERATIONS_TOKEN, SHARED_TOKEN, VIEWER_TOKEN } from '../support/secrets/test-secrets.ts';
 import { openAccount } from '../support/stripe/reconciled-account.ts';
 
 const account = await openAccount();
@@ -25,8 +20,7 @@ async function listen(tokens: readonly NamedToken[]): Promise<string> {
   );
   if (operations === null) throw new RangeError('no operations listener');
   atEndOfFile(() => operations.close());
-  const environment = { STRIPE_SECRET_KEY: API_KEY, ...account.environment };
-  await operations.show(await openContext({ environment }), null);
+  await operations.show(await openContext({ environment: account.environment }), null);
   return operations.url;
 }
 

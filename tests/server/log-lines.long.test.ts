@@ -1,4 +1,4 @@
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { addTeam } from '../support/internals/rows.ts';
 import { useService } from '../support/service/contract-service.ts';
 import { eventBody } from '../support/stripe/events.ts';
@@ -6,15 +6,11 @@ import { eventBody } from '../support/stripe/events.ts';
 const service = useService();
 
 async function lineOf(eventId: string): Promise<Record<string, unknown>> {
-  const find = () => {
-    const all = service.process.stdoutLines.map(
-      (line): Record<string, unknown> => JSON.parse(line),
-    );
-    const lines = all.filter((line) => line.eventId === eventId);
-    expect(lines).toHaveLength(1);
-    return lines[0] ?? {};
-  };
-  return await vi.waitFor(find, { timeout: 5_000 });
+  await service.process.logged({ eventId });
+  const all = service.process.lines.map((line): Record<string, unknown> => JSON.parse(line));
+  const [line = {}, ...others] = all.filter((line) => line.eventId === eventId);
+  expect(others).toEqual([]);
+  return line;
 }
 
 test('writes one line per event with its id, type, customer, teams, outcome and duration', async () => {

@@ -1,4 +1,4 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -39,118 +39,110 @@ export function createFolder(): string {
   return folder;
 }
 
-/** Options that exclude the environment of the tests. */
-function processOptions(environment: Environment, folder = createFolder()) {
-  return { cwd: folder, env: { PATH: process.env.PATH, TMPDIR: tmpdir(), ...environment } };
-}
-
-function spawnCommand(
-  args: readonly string[],
-  options: ReturnType<typeof processOptions>,
-  program = PROGRAM,
-) {
-  const child = spawn(process.execPath, [program, ...args], {
-    ...options,
-    stdio: ['pipe', 'pipe', 'pipe'],
-  });
-  for (const stream of [child.stdout, child.stderr]) {
-    onLine(stream, (line) => checkOutput(args, line));
-  }
-  // A failed test doesn't stop its own processes.
-  atEndOfFile(() => child.kill('SIGKILL'));
-  return child;
-}
-
-export type Ended = {
-  /** The exit code, or the signal that ended it. */
-  readonly code: number | string;
-  readonly stdout: string;
-  readonly stderr: string;
+export type InstepOptions = {
+  /** The working directory; by default, a new folder. */
+  readonly folder?: string | undefined;
+  /** The compiled program; by default, that of `dist`. */
+  readonly program?: string | undefined;
+  /** Whether standard input stays open. By default it is empty. */
+  readonly hasInput?: boolean;
 };
 
-/** Runs the real command until it exits, by default in a new folder. */
-export function runInstep(
-  args: readonly string[],
-  environment: Environment = {},
-  folder?: string,
-): Promise<Ended> {
-  return new Promise((resolve) => {
-    const options = { ...processOptions(environment, folder), timeout: 30_000 };
-    execFile(process.execPath, [PROGRAM, ...args], options, (error, stdout, stderr) => {
-      checkOutput(args, stdout);
-      checkOutput(args, stderr);
-      const code = error === null ? 0 : (error.code ?? error.signal ?? 'unknown');
-      resolve({ code, stdout, stderr });
-    });
-  });
-}
+type LogLine = Readonly<Record<string, unknown>>;
 
-export type SpawnedInstep = {
-  readonly process: ChildProcess;
-  readonly stdout: string;
-  readonly stderr: string;
-  /** Waits until standard output matches. */
-  writes(pattern: RegExp): Promise<void>;
-  /** Resolves with its exit code. */
-  readonly exited: Promise<number | null>;
-  /** Sends the signal; resolves with the exit code. */
-  stop(signal: NodeJS.Signals): Promise<number | null>;
-};
+export type SpawnedInstep = ReturnType<typeof spawnInstep>;
 
-/** Starts the real command without waiting for its end. Its standard input is empty, unless it stays open. */
+/** Starts the real command, without the environment of the tests, and does not wait for its end. */
 export function spawnInstep(
   args: readonly string[],
   environment: Environment,
-  { hasInput = false } = {},
-): SpawnedInstep {
-  const child = spawnCommand(args, processOptions(environment));
+  { folder = createFolder(), program = PROGRAM, hasInput = false }: InstepOptions = {},
+) {
+  const child = spawn(process.execPath, [program, ...args], {
+    cwd: folder,
+    env: { PATH: process.env.PATH, TMPDIR: tmpdir(), ...environment },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  // A failed test doesn't stop its own processes.
+  atEndOfFile(() => child.kill('SIGKILL'));
   if (!hasInput) child.stdin.end();
   const written = { stdout: '', stderr: '' };
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    written.stdout += text;
-  });
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    written.stderr += text;
-  });
-  const exited = once(child, 'close').then(([code]: (number | null)[]) => code ?? null);
+  const lines: string[] = [];
+  const waiting = new Set<() => void>();
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].setEncoding('utf8').on('data', (text: string) => {
+      written[name] += text;
+    });
+    onLine(child[name], (line) => {
+      checkOutput(args, line);
+      lines.push(line);
+      for (const look of waiting) look();
+    });
+  }
+  // Resolves only after all output has been read.
+  const ended = once(child, 'close').then(([code, signal]: (number | string | null)[]) => ({
+    ...{ code: code ?? signal ?? 'unknown', ...written },
+  }));
+  const exited = ended.then(({ code }) => (typeof code === 'number' ? code : null));
+
   return {
     process: child,
+    /** Every line so far, of standard output and standard error. */
+    lines,
     get stdout() {
       return written.stdout;
     },
     get stderr() {
       return written.stderr;
     },
-    async writes(pattern) {
+    /** Resolves with its output, and its exit code or the signal that ended it. */
+    ended,
+    /** Resolves with its exit code. */
+    exited,
+    /** Sends the signal; resolves with the exit code. */
+    stop(signal: NodeJS.Signals = 'SIGTERM') {
+      child.kill(signal);
+      return exited;
+    },
+    /** Waits until standard output matches. */
+    async writes(pattern: RegExp) {
       while (!pattern.test(written.stdout)) {
         const end = await Promise.race([once(child.stdout, 'data'), exited]);
         if (!Array.isArray(end)) throw new Error(`exit ${end}:\n${written.stderr}`);
       }
     },
-    exited,
-    stop(signal) {
-      child.kill(signal);
-      return exited;
+    /** Waits for a line with these members. */
+    logged(members: LogLine): Promise<LogLine> {
+      return new Promise((resolve, reject) => {
+        const look = () => {
+          const found = lines
+            .filter((line) => line.startsWith('{'))
+            .map((line) => JSON.parse(line));
+          const match = found.find((line) => contains(line, members));
+          if (match === undefined) return;
+          waiting.delete(look);
+          resolve(match);
+        };
+        waiting.add(look);
+        look();
+        void exited.then((code) => reject(new Error(`exit ${code}:\n${lines.join('\n')}`)));
+      });
     },
   };
 }
 
-type LogLine = Readonly<Record<string, unknown>>;
-
-export type InstepProcess = {
-  readonly url: string;
-  readonly process: ChildProcess;
-  /** Every line so far, of standard output and standard error. */
-  readonly lines: readonly string[];
-  /** The lines of standard output. */
-  readonly stdoutLines: readonly string[];
-  /** Waits for a line with these members. */
-  logged(members: LogLine): Promise<LogLine>;
-  /** Posts a body, signed as Stripe signs it. */
-  post(body: string, init?: RequestInit): Promise<Response>;
-  /** Sends the signal; resolves with the exit code. */
-  stop(signal?: NodeJS.Signals): Promise<number | null>;
-};
+/** Runs the real command until it exits, by default in a new folder. */
+export async function runInstep(
+  args: readonly string[],
+  environment: Environment = {},
+  folder?: string,
+) {
+  const child = spawnInstep(args, environment, { folder });
+  const late = setTimeout(() => child.process.kill(), 30_000);
+  const ended = await child.ended;
+  clearTimeout(late);
+  return ended;
+}
 
 /** Posts a body to a server, signed as Stripe signs it. */
 export function postSigned(url: string, body: string, init: RequestInit = {}): Promise<Response> {
@@ -159,78 +151,17 @@ export function postSigned(url: string, body: string, init: RequestInit = {}): P
   return fetch(`${url}/api/stripe/webhook`, { method: 'POST', headers, body, ...init });
 }
 
-/**
- * The exit code after an unexpected error. The last lines are printed, because a test often sees only its
- * consequences.
- */
-const UNEXPECTED = 1;
+export type InstepProcess = Awaited<ReturnType<typeof startInstep>>;
 
-export type StartOptions = {
-  /** The working directory; by default, a new folder. */
-  readonly folder?: string;
-  /** The compiled program; by default, that of `dist`. */
-  readonly program?: string;
-};
-
-/**
- * Starts the real server, with `SETTINGS` unless the environment says otherwise, and waits until it
- * listens.
- */
-export async function startInstep(
-  environment: Environment,
-  { folder, program }: StartOptions = {},
-): Promise<InstepProcess> {
-  const options = processOptions({ ...SETTINGS, ...environment }, folder);
-  const child = spawnCommand(['serve'], options, program);
-  child.stdin.end();
-  const lines: string[] = [];
-  const stdoutLines: string[] = [];
-  const waiting = new Set<() => void>();
-  for (const stream of [child.stdout, child.stderr]) {
-    onLine(stream, (line) => {
-      lines.push(line);
-      if (stream === child.stdout) stdoutLines.push(line);
-      for (const look of waiting) look();
-    });
-  }
-  // Resolves only after all output has been read.
-  const exited = once(child, 'close').then(([code]: (number | null)[]) => code ?? null);
-  let isExpected = false;
-  void exited.then((code) => {
-    if (code === UNEXPECTED && !isExpected)
-      process.stderr.write(`the server ended:\n${lines.slice(-5).join('\n')}\n`);
+/** Starts the real server, with `SETTINGS` unless the environment says otherwise, and waits until it listens. */
+export async function startInstep(environment: Environment, options: InstepOptions = {}) {
+  const spawned = spawnInstep(['serve'], { ...SETTINGS, ...environment }, options);
+  const url = String((await spawned.logged({ msg: 'listening' })).url);
+  return Object.assign(spawned, {
+    url,
+    /** Posts a body, signed as Stripe signs it. */
+    post: (body: string, init?: RequestInit) => postSigned(url, body, init),
   });
-
-  function logged(members: LogLine): Promise<LogLine> {
-    return new Promise((resolve, reject) => {
-      const look = () => {
-        const found = lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line));
-        const match = found.find((line) => contains(line, members));
-        if (match !== undefined) {
-          waiting.delete(look);
-          resolve(match);
-        }
-      };
-      waiting.add(look);
-      look();
-      void exited.then((code) => reject(new Error(`exit ${code}:\n${lines.join('\n')}`)));
-    });
-  }
-
-  const { url } = await logged({ msg: 'listening' });
-  return {
-    url: String(url),
-    process: child,
-    lines,
-    stdoutLines,
-    logged,
-    post: (body, init) => postSigned(String(url), body, init),
-    stop(signal = 'SIGTERM') {
-      isExpected = true;
-      child.kill(signal);
-      return exited;
-    },
-  };
 }
 
 /** Only a line feed ends a line, so that no other character can forge one. */

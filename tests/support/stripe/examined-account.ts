@@ -3,28 +3,12 @@ import type { Check } from 'instep/src/doctor/check.ts';
 import { examine } from 'instep/src/doctor/examine.ts';
 import { ApiCollection, type ApiFault, type ApiObject, startFakeStripeApi } from 'instep/testing';
 import { atEndOfFile } from '../end-of-file.ts';
-import type { Database } from '../internals/database.ts';
 import { connect, createMigratedDatabase } from '../postgres/test-database.ts';
 import { SETTINGS } from '../process/instep-process.ts';
 import { openPipeline } from '../service/pipelines.ts';
 import { received } from './events.ts';
 
 type Examined = { readonly checks: readonly Check[]; readonly hasFailure: boolean };
-
-type ExaminedAccount = {
-  readonly database: Database;
-  readonly databaseUrl: URL;
-  readonly webhookEndpoints: ApiCollection;
-  readonly eventDestinations: ApiCollection;
-  /** Paths of the API with another response. */
-  fault: ((path: string) => ApiFault | undefined) | undefined;
-  delayMs: number;
-  readonly environment: Readonly<Record<string, string>>;
-  /** Ingests an event, received now or at the given time. */
-  deliver(body: string, receivedAtMs?: number): Promise<void>;
-  /** The doctor's results for an endpoint at this URL, with these additional settings. */
-  examine(more?: Readonly<Record<string, string>>, url?: string): Promise<Examined>;
-};
 
 /** A correct webhook endpoint. */
 export const ENDPOINT = {
@@ -42,20 +26,25 @@ export function endpointWith(otherwise: Partial<Record<string, unknown>>): ApiOb
 }
 
 /** An account at Stripe without problems, and its database, until the end of the test file. */
-export async function openExaminedAccount(databaseUrl?: URL): Promise<ExaminedAccount> {
+export async function openExaminedAccount(databaseUrl?: URL) {
   const url = databaseUrl ?? (await createMigratedDatabase());
   const database = connect(url);
   const ingest = openPipeline(database, async () => 'Pro');
   const webhookEndpoints = new ApiCollection([ENDPOINT]);
   const eventDestinations = new ApiCollection();
+  const controls: {
+    /** Paths of the API with another response. */
+    fault: ((path: string) => ApiFault | undefined) | undefined;
+    delayMs: number;
+  } = { fault: undefined, delayMs: 0 };
   const stripe = await startFakeStripeApi({
     productNames: { prod_1: 'Pro' },
     webhookEndpoints,
     eventDestinations,
     get delayMs() {
-      return account.delayMs;
+      return controls.delayMs;
     },
-    onCall: (path) => account.fault?.(path),
+    onCall: (path) => controls.fault?.(path),
   });
   const environment = {
     ...SETTINGS,
@@ -64,18 +53,15 @@ export async function openExaminedAccount(databaseUrl?: URL): Promise<ExaminedAc
     DATABASE_URL: url.href,
     STRIPE_API_BASE: stripe.url,
   };
-  const account: ExaminedAccount = {
-    database,
-    databaseUrl: url,
-    webhookEndpoints,
-    eventDestinations,
-    fault: undefined,
-    delayMs: 0,
-    environment,
-    async deliver(body, receivedAtMs = Date.now()) {
+  atEndOfFile(stripe.close);
+  return Object.assign(controls, {
+    ...{ database, databaseUrl: url, webhookEndpoints, eventDestinations, environment },
+    /** Ingests an event, received now or at the given time. */
+    async deliver(body: string, receivedAtMs = Date.now()) {
       await ingest([received(body, receivedAtMs)]);
     },
-    async examine(more = {}, url) {
+    /** The doctor's results for an endpoint at this URL, with these additional settings. */
+    async examine(more: Readonly<Record<string, string>> = {}, url?: string): Promise<Examined> {
       const checks: Check[] = [];
       for await (const check of examine({
         environment: { ...environment, ...more },
@@ -87,9 +73,7 @@ export async function openExaminedAccount(databaseUrl?: URL): Promise<ExaminedAc
       }
       return { checks, hasFailure: checks.some(({ state }) => state === 'failure') };
     },
-  };
-  atEndOfFile(stripe.close);
-  return account;
+  });
 }
 
 /**

@@ -3,8 +3,7 @@ import { type ApplicationId, createLogger } from 'instep';
 import { ApiCollection, type ApiFault, startFakeStripeApi } from 'instep/testing';
 import { atEndOfFile } from '../end-of-file.ts';
 import { makeAccessView } from '../internals/access.ts';
-import { type Database, recognizeTables } from '../internals/database.ts';
-import type { Ingest, Settle } from '../internals/ingest.ts';
+import { recognizeTables } from '../internals/database.ts';
 import { reconcile } from '../internals/repair.ts';
 import { addTeam, readTeam } from '../internals/rows.ts';
 import { createStripeApi } from '../internals/stripe.ts';
@@ -16,38 +15,17 @@ import { eventBody, received } from './events.ts';
 
 type EventFields = NonNullable<Parameters<typeof eventBody>[0]>;
 
-type ReconciledAccount = {
-  readonly database: Database;
-  readonly ingest: Ingest;
-  readonly settle: Settle;
-  readonly subscriptions: ApiCollection;
-  readonly customers: ApiCollection;
-  readonly checkoutSessions: ApiCollection;
-  /** The paths of the requests to the API. */
-  readonly calls: string[];
-  fault: ((path: string) => ApiFault | undefined) | undefined;
-  delayMs: number | undefined;
-  readonly environment: Readonly<Record<string, string>>;
-  /** A team that follows this customer. */
-  addTeam(customerId: string): Promise<ApplicationId>;
-  planOf(teamId: ApplicationId): ReturnType<typeof readTeam>;
-  /** Changes a subscription at Stripe. Delivers the event unless it is missed. */
-  happen(fields: EventFields, how?: 'delivered' | 'missed'): Promise<void>;
-  /** What the jobs take that ask Stripe. */
-  readonly services: Parameters<typeof reconcile>[0];
-  /** Compares all teams with Stripe in this process; a dry run by default. */
-  compare(isDryRun?: boolean): Promise<void>;
-  /** The same by the command. */
-  reconcile(...args: string[]): Promise<{ code: number | string; lines: string[]; stderr: string }>;
-};
-
 /** A database and an account at Stripe that can drift apart, for the tests of a file. */
-export async function openAccount(): Promise<ReconciledAccount> {
+export async function openAccount() {
   const { url, database } = await createDatabase();
   await makeAccessView(database, await recognizeTables(database.query, {}));
   const retrieveProductName = async (productId: string) => NAMES[productId] ?? null;
   const { ingest, settle } = openWholePipeline(database, { api: { retrieveProductName } });
   const calls: string[] = [];
+  const controls: {
+    fault: ((path: string) => ApiFault | undefined) | undefined;
+    delayMs: number | undefined;
+  } = { fault: undefined, delayMs: undefined };
   const subscriptions = new ApiCollection();
   const customers = new ApiCollection();
   const checkoutSessions = new ApiCollection();
@@ -57,11 +35,11 @@ export async function openAccount(): Promise<ReconciledAccount> {
     customers,
     checkoutSessions,
     get delayMs() {
-      return account.delayMs ?? 0;
+      return controls.delayMs ?? 0;
     },
     onCall(path) {
       calls.push(path);
-      return account.fault?.(path);
+      return controls.fault?.(path);
     },
   });
   const environment = {
@@ -69,7 +47,7 @@ export async function openAccount(): Promise<ReconciledAccount> {
     STRIPE_SECRET_KEY: API_KEY,
     STRIPE_API_BASE: server.url,
   };
-  const services: ReconciledAccount['services'] = {
+  const services: Parameters<typeof reconcile>[0] = {
     ...{ database, ingest, settle, now: Date.now, nonce: randomUUID },
     ...{ nameOf: retrieveProductName, logger: createLogger('silent') },
     planSelection: 'newest',
@@ -77,20 +55,18 @@ export async function openAccount(): Promise<ReconciledAccount> {
     isDryRun: true,
     onIssue: () => undefined,
   };
-  const account: ReconciledAccount = {
-    database,
-    ingest,
-    settle,
-    subscriptions,
-    customers,
-    checkoutSessions,
+  atEndOfFile(server.close);
+  return Object.assign(controls, {
+    ...{ database, ingest, settle, subscriptions, customers, checkoutSessions, environment },
+    /** The paths of the requests to the API. */
     calls,
-    fault: undefined,
-    delayMs: undefined,
-    environment,
-    addTeam: (customerId) => addTeam(database.query, { name: 'Team', customerId }),
-    planOf: (teamId) => readTeam(database.query, teamId),
-    async happen(fields, how = 'delivered') {
+    /** What the jobs take that ask Stripe. */
+    services,
+    /** A team that follows this customer. */
+    addTeam: (customerId: string) => addTeam(database.query, { name: 'Team', customerId }),
+    planOf: (teamId: ApplicationId) => readTeam(database.query, teamId),
+    /** Changes a subscription at Stripe. Delivers the event unless it is missed. */
+    async happen(fields: EventFields, how: 'delivered' | 'missed' = 'delivered') {
       const body = eventBody(fields);
       const { object } = JSON.parse(body).data;
       const before = subscriptions.get(object.id);
@@ -98,17 +74,16 @@ export async function openAccount(): Promise<ReconciledAccount> {
       customers.set({ id: object.customer });
       if (how === 'delivered') await ingest([received(body, Date.now())]);
     },
-    services,
+    /** Compares all teams with Stripe in this process; a dry run by default. */
     async compare(isDryRun = true) {
       await reconcile({ ...services, isDryRun }, new AbortController().signal);
     },
-    async reconcile(...args) {
+    /** The same by the command. */
+    async reconcile(...args: string[]) {
       const { code, stdout, stderr } = await runInstep(['reconcile', ...args], environment);
       return { code, lines: stdout.split('\n').filter((line) => line !== ''), stderr };
     },
-  };
-  atEndOfFile(server.close);
-  return account;
+  });
 }
 
 const NAMES: Readonly<Record<string, string>> = { prod_pro: 'Pro', prod_base: 'Base' };
