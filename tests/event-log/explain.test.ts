@@ -56,97 +56,82 @@ function reasonsAt(
 
 const replaced = (status: string) => ({ previousAttributes: { status } });
 const other = { subscriptionId: 'sub_2' };
-const NEWEST = "It was the customer's newest event at that time, and the status";
-const BEST = "the customer's best subscription (TEAM_PLAN=best).";
 
-type Case = {
-  readonly log: readonly Logged[];
-  /** The texts by position. */
-  readonly why: Readonly<Record<number, readonly string[]>>;
-  readonly planSelection?: PlanSelection;
-};
+/** The code of a reason, and the positions of the events that its sentence names. */
+const named = ({ code, parts }: Reason) =>
+  [code, ...parts.flatMap((part) => (typeof part === 'string' ? [] : part.position))].join(' ');
 
-const CASES: Readonly<Record<string, Case>> = {
-  'the newest event': {
-    log: [
+/** Logs, with the reasons of their events in order. */
+const CASES: readonly (readonly [string, PlanSelection, readonly Logged[], readonly string[]])[] = [
+  [
+    'the newest event',
+    'newest',
+    [
       ['applied', 0, 'trialing'],
       ['applied', 9, 'active'],
       ['applied', 20, 'canceled'],
       ['stale', -7_200, 'active'],
     ],
-    why: {
-      2: [`${NEWEST} active gives the team its plan.`],
-      3: [`${NEWEST} canceled takes the plan away.`],
-      4: ['A newer event decides: evt_3 (position 3) of sub_1, created 2 h later.'],
-    },
-  },
-  'the order of a second': {
-    log: [
+    ['newest-event', 'newest-event', 'newest-event', 'newer-event 3'],
+  ],
+  [
+    'the order of a second',
+    'newest',
+    [
       ['applied', 0, 'canceled', replaced('unpaid')],
       ['applied', 0, 'active', replaced('trialing')],
       ['applied', 0, 'unpaid', replaced('active')],
     ],
-    why: {
-      3: ['Of the events in its second, evt_1 (position 1) came last.'],
-    },
-  },
-  'an ambiguous order': {
-    log: [
+    ['newest-event', 'newest-event, ambiguous-order', 'last-of-second 1'],
+  ],
+  [
+    'an ambiguous order',
+    'newest',
+    [
       ['applied', 0, 'canceled'],
       ['applied', 0, 'active'],
     ],
-    why: {
-      1: [`${NEWEST} canceled takes the plan away.`],
-      2: [
-        `${NEWEST} active gives the team its plan.`,
-        "The order of the events in its second is ambiguous. The later arrival counts until Stripe's API is asked.",
-      ],
-    },
-  },
-  'the best subscription': {
-    log: [
+    ['newest-event', 'newest-event, ambiguous-order'],
+  ],
+  [
+    'the best subscription',
+    'best',
+    [
       ['applied', 0, 'active'],
       ['unchanged', 9, 'trialing', other],
       ['applied', 20, 'canceled'],
     ],
-    why: {
-      1: [
-        "Its subscription was the customer's best one at that time (TEAM_PLAN=best), and the status active gives the team its plan.",
-      ],
-      2: [`The team has the plan of evt_1 (position 1) of sub_1, ${BEST}`],
-      3: [`The team has the plan of evt_2 (position 2) of sub_2, ${BEST}`],
-    },
-    planSelection: 'best',
-  },
-  'another subscription': {
-    log: [
+    ['best-subscription', 'better-subscription 1', 'better-subscription 2'],
+  ],
+  [
+    'another subscription',
+    'newest',
+    [
       ['applied', 5, 'active', other],
       ['stale', 0, 'canceled'],
       ['stale', 5, 'canceled'],
     ],
-    why: {
-      2: ['A newer event decides: evt_1 (position 1) of sub_2, created 5 s later.'],
-      3: [
-        'In the same second evt_1 (position 1) of sub_2 counts: of two subscriptions, the one that ' +
-          'gives a plan, then the one with the larger id.',
-      ],
-    },
-  },
-  'a team that was linked later': {
-    log: [['parked', 0, 'active']],
-    why: {
-      1: [
-        'No team was linked to the customer when the event arrived. Team 7 is linked now, and a running server decides it within seconds.',
-      ],
-    },
-  },
-};
+    ['newest-event', 'newer-event 1', 'newer-event 1'],
+  ],
+  ['a team that was linked later', 'newest', [['parked', 0, 'active']], ['team-linked-since']],
+  ['an incomplete log', 'newest', [['stale', 0, 'active']], ['no-longer-known']],
+];
 
-test.each(Object.entries(CASES))('names %s', (_, { log, why, planSelection }) => {
-  for (const [position, texts] of Object.entries(why)) {
-    const reasons = reasonsAt(Number(position), logOf(log), planSelection);
-    expect(reasons.map(reasonText)).toEqual(texts);
-  }
+test.each(CASES)('names %s', (_, planSelection, events, expected) => {
+  const log = logOf(events);
+  const reasons = log.map(({ position }) => reasonsAt(position, log, planSelection));
+  expect(reasons.map((all) => all.map(named).join(', '))).toEqual(expected);
+});
+
+test('says it in a sentence', () => {
+  const log = logOf([
+    ['applied', 0, 'canceled'],
+    ['stale', -7_200, 'active'],
+  ]);
+  expect(log.flatMap(({ position }) => reasonsAt(position, log)).map(reasonText)).toEqual([
+    "It was the customer's newest event at that time, and the status canceled takes the plan away.",
+    'A newer event decides: evt_1 (position 1) of sub_1, created 2 h later.',
+  ]);
 });
 
 test("names a snapshot from Stripe's API", () => {
@@ -159,13 +144,8 @@ test("names a snapshot from Stripe's API", () => {
     const body = Buffer.from(event.body.toString().replace(event.type, SNAPSHOT_TYPE));
     return { ...event, type: SNAPSHOT_TYPE, eventId: null, body };
   });
-  expect([...reasonsAt(2, log), ...reasonsAt(3, log)].map(reasonText)).toEqual([
-    "Stripe's API returned the subscription in this state, and the status canceled takes the plan away.",
-    "A newer event decides: a snapshot from Stripe's API (position 2) of sub_1, created 9 s later.",
+  expect([...reasonsAt(2, log), ...reasonsAt(3, log)].map(named)).toEqual([
+    'shown-by-stripe',
+    'newer-event 2',
   ]);
-});
-
-test('says that the reason is no longer known where the log is incomplete', () => {
-  const [reason] = reasonsAt(1, logOf([['stale', 0, 'active']]));
-  expect(reason?.code).toBe('no-longer-known');
 });

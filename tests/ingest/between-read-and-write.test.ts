@@ -9,7 +9,6 @@ import { NO_PLAN } from '../support/service/contract-service.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
 import { findDifferences } from '../support/service/rebuilding.ts';
-import { openSettleJobs } from '../support/service/settle-jobs.ts';
 import { eventBody, received, receivedEvent } from '../support/stripe/events.ts';
 
 const store = useDatabase(embeddedServer);
@@ -18,46 +17,6 @@ const run = (text: string, values: readonly unknown[] = []) => store.database.qu
 /** An instance that has read its next batch when others do this. */
 const instance = (meanwhile: () => Promise<unknown>) =>
   openPipeline(withMeanwhile(store.database, meanwhile));
-
-const KILL = `
-  select pg_terminate_backend(pid)
-    from pg_stat_activity
-   where datname = current_database()
-     and pid <> pg_backend_pid()
-     and application_name = 'instep'
-     and query like '%instep.customers%'`;
-
-test('connections that are killed lose no event, and none is stored twice', async () => {
-  const { teamId, customerId } = await store.addTeam();
-  const event = receivedEvent({ customerId });
-  const killed: unknown[] = [];
-  const ingest = instance(async () => killed.push(...(await store.openAnother().query(KILL))));
-  // Stripe sends an event again that was not acknowledged.
-  const [result] = await ingest([event]).catch(() => ingest([event]));
-  expect(killed).not.toEqual([]);
-  expect(result).toMatchObject({ outcome: 'applied' });
-  expect(await store.logOf(customerId)).toMatchObject([{ outcome: 'applied', deliveries: 1 }]);
-  expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
-});
-
-test('an event that another instance stores meanwhile is a duplicate', async () => {
-  const { customerId } = await store.addTeam();
-  const event = receivedEvent({ customerId });
-  const other = openPipeline(store.openAnother());
-  const [result] = await instance(() => other([event]))([event]);
-  expect(result).toMatchObject({ outcome: 'duplicate' });
-  expect(await store.logOf(customerId)).toMatchObject([{ outcome: 'applied', deliveries: 2 }]);
-});
-
-test('an event is stale if another instance stores a newer one meanwhile', async () => {
-  const { teamId, customerId } = await store.addTeam();
-  const older = receivedEvent({ customerId, createdSeconds: 1_000 });
-  const newer = receivedEvent({ customerId, createdSeconds: 2_000, status: 'canceled' });
-  const other = openPipeline(store.openAnother());
-  const [result] = await instance(() => other([newer]))([older]);
-  expect(result).toMatchObject({ outcome: 'stale' });
-  expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus: 'canceled' });
-});
 
 test('an event that one instance would park is decided once if its customer is linked meanwhile', async () => {
   const customerId = store.newCustomer();
@@ -73,20 +32,6 @@ test('an event that one instance would park is decided once if its customer is l
   expect(result).toMatchObject({ outcome: 'duplicate', teamIds: [teamId] });
   expect(await store.logOf(customerId)).toMatchObject([{ outcome: 'applied', deliveries: 2 }]);
   expect(await findDifferences(store.database, teamId)).toEqual([]);
-});
-
-test('a customer that is linked meanwhile gets its plan from the event, or is settled', async () => {
-  const customerId = store.newCustomer();
-  const linked: Promise<unknown>[] = [];
-  const ingest = instance(async () => {
-    linked.push(addTeam(store.database.query, { name: 'Linked', customerId }));
-    await Promise.all(linked);
-  });
-  await ingest([receivedEvent({ customerId })]);
-  await openSettleJobs(store.database).parkedEvents(new AbortController().signal);
-  const [teamId] = await Promise.all(linked);
-  expect(await store.planOf(Number(teamId))).toMatchObject({ subscriptionStatus: 'active' });
-  expect(await store.logOf(customerId)).toMatchObject([{ outcome: 'applied' }]);
 });
 
 const CHANGES = {

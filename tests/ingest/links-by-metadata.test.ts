@@ -53,16 +53,6 @@ describe.each(postgresServers)('with LINK_BY_METADATA on $name', (server) => {
     expect(await ingest([event])).toMatchObject([{ outcome: 'duplicate' }]);
   });
 
-  test.each([{ livemode: true }, { account: 'acct_other' }])(
-    'an event of another mode or account links nothing: %j',
-    async (origin) => {
-      const teamId = await newTeam();
-      const metadata = { teamId: String(teamId) };
-      await ingestAndLink(eventWith(metadata, store.newCustomer(), 'active', 1, origin));
-      expect(await rowOf(teamId)).toEqual([null, null]);
-    },
-  );
-
   test('a team that has another customer is never changed', async () => {
     const own = store.newCustomer();
     const teamId = await newTeam(own);

@@ -1,10 +1,8 @@
 import type { ApplicationId } from 'instep';
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { Settle } from '../support/internals/ingest.ts';
 import { addTeam, linkTeam } from '../support/internals/rows.ts';
 import { lockTeam, whileHeld } from '../support/postgres/locks.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
-import { openAskingJob } from '../support/service/asking-job.ts';
 import { NO_PLAN } from '../support/service/contract-service.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { openPipeline, openWholePipeline } from '../support/service/pipelines.ts';
@@ -32,20 +30,15 @@ async function teamWithPlan() {
   return { ingest, teamId, customerId, newest, older };
 }
 
-/** A job as of an instance that has just started. A run returns the ids of the teams that got a plan. */
-function createJob(settle: Settle = openWholePipeline(store.database).settle) {
-  const { emptyTeams } = openSettleJobs(store.database, { settle });
-  return async (): Promise<ApplicationId[]> => {
-    const { query } = store.database;
-    const [last] = await query<{ id: number }>('select max(id) as id from instep.plan_changes');
-    await emptyTeams(new AbortController().signal);
-    const text = 'select team_id from instep.plan_changes where id > $1 order by id';
-    const changed = await query<{ team_id: string }>(text, [last?.id ?? 0]);
-    return changed.map(({ team_id }) => Number(team_id));
-  };
+/** Runs the job of an instance that has just started. Returns the ids of the teams that got a plan. */
+async function fillDueTeams(): Promise<ApplicationId[]> {
+  const { query } = store.database;
+  const [last] = await query<{ id: number }>('select max(id) as id from instep.plan_changes');
+  await openSettleJobs(store.database).emptyTeams(new AbortController().signal);
+  const text = 'select team_id from instep.plan_changes where id > $1 order by id';
+  const changed = await query<{ team_id: string }>(text, [last?.id ?? 0]);
+  return changed.map(({ team_id }) => Number(team_id));
 }
-
-const fillDueTeams = () => createJob()();
 
 async function link(teamId: ApplicationId, customerId: string): Promise<void> {
   await store.database.transaction((query) => linkTeam(query, teamId, customerId));
@@ -134,36 +127,4 @@ test('maintenance completes a link whose process was killed before the plan was 
   await store.database.transaction((query) => linkTeam(query, teamId, customerId));
   await openSettleJobs(store.database).parkedEvents(new AbortController().signal);
   expect(await store.planOf(teamId)).toMatchObject({ providerProductId: 'prod_2' });
-});
-
-test('a refused plan rests after the first attempt', async () => {
-  const { customerId } = await teamWithPlan();
-  const refusedId = await addEmptyTeam(customerId);
-  await run(`alter table teams add constraint objection
-             check (id <> ${refusedId} or subscription_status is null)`);
-  const attempts: string[] = [];
-  const fill = createJob(async (id) => {
-    attempts.push(id);
-    return await openWholePipeline(store.database).settle(id);
-  });
-  for (let count = 0; count < 2; count += 1) expect(await fill()).toEqual([]);
-  expect(attempts).toEqual([customerId]);
-  await run('alter table teams drop constraint objection');
-  expect(await fillDueTeams()).toEqual([refusedId]);
-});
-
-test('the product of a plan without a name is looked up later', async () => {
-  const { teamId, customerId } = await teamWithPlan();
-  await run('delete from instep.products');
-  await run('delete from teams where id = $1', [teamId]);
-  const emptyId = await addEmptyTeam(customerId);
-  await fillDueTeams();
-  expect(await store.planOf(emptyId)).toMatchObject({ planName: null });
-  const asked: string[] = [];
-  const retrieveProductName = async (id: string) => {
-    asked.push(id);
-    return 'Pro';
-  };
-  await openAskingJob({ database: store.database, api: { retrieveProductName } })();
-  expect(asked).toContain('prod_1');
 });

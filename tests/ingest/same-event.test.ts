@@ -59,28 +59,6 @@ describe.each(['one by one', 'in a batch'] as const)('%s', (arrival) => {
     expect(await store.logOf('cus_1')).toMatchObject([{ event_id: 'evt_one', deliveries: 2 }]);
   });
 
-  test('an event that two endpoints with two API versions deliver is one', async () => {
-    const other = received(inOtherVersion(body));
-    const twice = [received(body), other];
-    expect(await outcomesOf([...twice, ...twice], arrival)).toEqual([
-      'new',
-      'known',
-      'known',
-      'known',
-    ]);
-    expect(await store.logOf('cus_1')).toMatchObject([{ deliveries: 4 }]);
-    expect(await outcomesOf([other, ...twice], arrival)).toEqual(['new', 'known', 'known']);
-  });
-
-  test('an event is the same with its members in another order, and not with another value', async () => {
-    const { data, ...event } = JSON.parse(body);
-    const object = Object.fromEntries(Object.entries(data.object).reverse());
-    const reordered = received(JSON.stringify({ data: { object }, ...event }));
-    const other = received(JSON.stringify({ data: { object: { ...object, x: 1 } }, ...event }));
-    const events = [received(body), reordered, other];
-    expect(await outcomesOf(events, arrival)).toEqual(['new', 'known', 'new']);
-  });
-
   test('an unreadable event is known when it is listed again', async () => {
     const unreadable = (pending_webhooks: number) =>
       listed(JSON.stringify({ ...JSON.parse(body), data: null, pending_webhooks }));

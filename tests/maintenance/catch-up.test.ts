@@ -1,9 +1,9 @@
 import { type ApplicationId, createLogger } from 'instep';
 import { ApiCollection, type ApiFault, startFakeStripeApi } from 'instep/testing';
 import { DatabaseBusy, DatabaseUnavailable } from 'instep-engine/postgres';
-import { Stopped } from 'instep-engine/runtime';
+
 import { createCatchUpJob } from 'instep-engine/src/repair/catch-up.ts';
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import type { Database } from '../support/internals/database.ts';
 import { type Ingest, IngestPipeline } from '../support/internals/ingest.ts';
 import { addTeam, readTeam } from '../support/internals/rows.ts';
@@ -40,13 +40,8 @@ type Setting = {
   /** The log lines, at level info and above. */
   readonly lines: Record<string, unknown>[];
   fault: ((call: number) => ApiFault | undefined) | undefined;
-  /** The job of an instance that was started this long ago. */
-  instance(
-    ingest?: Ingest,
-    startedAgoMs?: number,
-    now?: () => number,
-    compareCustomer?: (customerId: string) => Promise<void>,
-  ): (signal?: AbortSignal) => Promise<unknown>;
+  /** The job of an instance that has just started. */
+  instance(ingest?: Ingest, now?: () => number): () => Promise<unknown>;
 };
 
 /** An account with these events, and a team that follows their customer. */
@@ -64,7 +59,7 @@ async function setUp(bodies: readonly string[]): Promise<Setting & { teamId: App
     calls,
     lines,
     fault: undefined,
-    instance(through = ingest, startedAgoMs = 0, now = Date.now, compareCustomer?) {
+    instance(through = ingest, now = Date.now) {
       const options = {
         query: database.query,
         ingest: through,
@@ -72,12 +67,9 @@ async function setUp(bodies: readonly string[]): Promise<Setting & { teamId: App
         logger,
         now,
         nonce: () => `holder_${Math.random()}`,
-        ...(compareCustomer && { compareCustomer }),
       };
-      const readings = [performance.now() - startedAgoMs];
-      const clockMs = () => readings.pop() ?? performance.now();
-      const run = createCatchUpJob(options, 3_600_000, clockMs);
-      return (signal = new AbortController().signal) => run(signal);
+      const run = createCatchUpJob(options, 3_600_000);
+      return () => run(new AbortController().signal);
     },
   };
   const server = await startFakeStripeApi({
@@ -255,20 +247,6 @@ test('an event whose team is locked delays no others, and is stored by the next 
   expect(await seenBy(setting)).toEqual({ seenSeconds: expect.any(Number), unfinishedRun: null });
 });
 
-test('stops between two pages on request, and releases the lease', async () => {
-  const setting = await setUp(Array.from({ length: 150 }, () => nextEvent()));
-  const stopping = new AbortController();
-  const stops: Ingest = async (events) => {
-    const results = await setting.ingest(events);
-    stopping.abort();
-    return results;
-  };
-  await expect(setting.instance(stops)(stopping.signal)).rejects.toThrow(Stopped);
-  expect(await logOf(setting)).toHaveLength(100);
-  await setting.instance()();
-  expect(await logOf(setting)).toHaveLength(150);
-});
-
 test('still finds missed events after an event with a future time', async () => {
   const setting = await setUp([nextEvent({ createdSeconds: NOW_SECONDS + DAY_SECONDS })]);
   await setting.instance()();
@@ -282,37 +260,7 @@ test('passes over no missed event while the clock of the machine is ahead', asyn
   const missed = nextEvent();
   const setting = await setUp([missed]);
   const aheadMs = 60 * DAY_SECONDS * 1_000;
-  await setting.instance(setting.ingest, 0, () => Date.now() + aheadMs)();
+  await setting.instance(setting.ingest, () => Date.now() + aheadMs)();
   await setting.instance()();
   expect((await logOf(setting)).map(({ event_id }) => event_id)).toEqual([idOf(missed)]);
-});
-
-describe('a team whose subscription is in no event', () => {
-  /** The app wrote the live subscription; Stripe lists the end of an older one. */
-  async function startBesideApp() {
-    const setting = await setUp([nextEvent({ subscriptionId: 'sub_old', status: 'canceled' })]);
-    const { database } = setting;
-    await database.query(
-      `update teams
-          set provider_subscription_id = 'sub_live', provider_product_id = 'prod_1',
-              plan_name = 'Pro', subscription_status = 'active'`,
-    );
-    const catchUpWith = (compareCustomer: (customerId: string) => Promise<void>) =>
-      setting.instance(undefined, undefined, undefined, compareCustomer)();
-    return { setting, catchUpWith };
-  }
-
-  test('is compared with Stripe before an older event is applied', async () => {
-    const { setting, catchUpWith } = await startBesideApp();
-    const compared: string[] = [];
-    await catchUpWith(async (customerId) => {
-      compared.push(customerId);
-      const live = { customerId, subscriptionId: 'sub_live', createdSeconds: NOW_SECONDS };
-      await setting.ingest([received(eventBody({ eventId: 'evt_live', ...live }))]);
-    });
-    expect(compared).toEqual(['cus_1']);
-    const plan = { providerSubscriptionId: 'sub_live', subscriptionStatus: 'active' };
-    expect(await planOf(setting)).toMatchObject(plan);
-    expect((await logOf(setting)).map(({ outcome }) => outcome)).toEqual(['stale', 'applied']);
-  });
 });

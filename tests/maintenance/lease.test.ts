@@ -56,6 +56,32 @@ test('one of several instances runs a job, once while it is not due, and at once
   expect(await runAs('two', complete)).toBeNull();
 });
 
+/** Makes everything about the jobs appear to have happened while the server's clock was an hour ahead. */
+const setBackServerClock = () =>
+  run(
+    `update instep.leased_jobs
+        set started_at = started_at + interval '1 hour',
+            ended_at   = ended_at + interval '1 hour',
+            held_until = held_until + interval '1 hour'`,
+  );
+
+test('a lease is taken again, even if the clock of the database server is set back', async () => {
+  const runAs = (holder: string, work: () => Promise<string | null>) =>
+    withLease(store.database.query, { name: 'retention', holder, dueAfterMs: 4_000 }, work);
+  const runOther = () => runAs('other', async () => 'done');
+  expect(
+    await runAs('one', async () => {
+      expect(await runOther()).toBeNull();
+      await setBackServerClock();
+      return await runOther();
+    }),
+  ).toBe('done');
+  await run(`update instep.leased_jobs set started_at = now(), ended_at = now()`);
+  expect(await runOther()).toBeNull();
+  await setBackServerClock();
+  expect(await runOther()).toBe('done');
+});
+
 /** Searches three pages; each reading of the clock is this much later. Returns what a run repairs. */
 function openSearch(stepMs: number) {
   let nowMs = 0;

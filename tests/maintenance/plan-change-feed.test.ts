@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { createLogger, type PlanChange, type PlanChangeHandler } from 'instep';
-import { findConsumers } from 'instep/operate';
 import { addConsumer, jobOf, removeConsumer, replayChange } from 'instep/src/changes/consumers.ts';
 import { changesFeature } from 'instep/src/changes/feature.ts';
 import { checkHealth } from 'instep-operate/host';
@@ -252,27 +251,6 @@ test('a change that fails holds up its team alone, in order, and is set aside af
   await run();
   expect(passed.at(-1)).toBe(`5 ${failing?.id}`);
   expect(await issues()).not.toContainEqual(expect.objectContaining({ code: 'changes-set-aside' }));
-});
-
-test('all changes that were set aside are counted, and the first 100 are listed', async () => {
-  const { query } = store.database;
-  await query('truncate instep.plan_changes cascade');
-  const name = newName();
-  await addConsumer(query, name, 'beginning');
-  await write(Array.from({ length: 5_000 }, (_, team) => team));
-  await query(
-    `insert into instep.waiting_plan_changes (change_id, job, team_id, retry_at, set_aside_at)
-     select id, $1, team_id, now(), now() from instep.plan_changes`,
-    [jobOf(name)],
-  );
-  const consumers = await findConsumers({ database: store.database });
-  const found = consumers.find((one) => one.name === name);
-  expect([found?.setAsideCount, found?.setAside.length]).toEqual([5_000, 100]);
-  const { issues } = await health();
-  expect(issues.find(({ code }) => code === 'changes-set-aside')).toMatchObject({
-    evidence: { consumers: [{ name, setAside: 5_000 }] },
-  });
-  await removeConsumer(query, name);
 });
 
 test('a consumer that is more than a day behind is an issue, until it is removed', async () => {

@@ -14,6 +14,13 @@ function newProduct(): string {
   return `prod_names_${count}`;
 }
 
+const sendsNothing: RequestListener = () => undefined;
+const sendsLittle: RequestListener = (_, response) => {
+  response.writeHead(200, { 'Content-Type': 'application/json' });
+  const timer = setInterval(() => response.write(' '), 300);
+  response.on('close', () => clearInterval(timer));
+};
+
 describe.each(postgresServers)('product names on $name', (server) => {
   const store = useDatabase(server);
 
@@ -91,6 +98,34 @@ describe.each(postgresServers)('product names on $name', (server) => {
     expect(calls.sort()).toEqual(products.map((productId) => `/v1/products/${productId}`));
   });
 
+  test("come from an earlier event of a cycle, if its product is the team's again", async () => {
+    const { teamId, customerId } = await store.addTeam();
+    const ingest = openPipeline(store.database, async (productId) => `The plan of ${productId}`);
+    const deliver = (status: string, productId: string, replaced: string) => {
+      const second = { createdSeconds: 1_700_000_000, previousAttributes: { status: replaced } };
+      return ingest([receivedEvent({ customerId, status, productId, ...second })]);
+    };
+    await deliver('active', 'prod_1', 'trialing');
+    await deliver('trialing', 'prod_2', 'active');
+    expect(await store.planOf(teamId)).toMatchObject({ planName: 'The plan of prod_2' });
+    // Now the second begins with active, so it ends with active.
+    await deliver('active', 'prod_2', 'incomplete');
+    expect(await store.planOf(teamId)).toMatchObject({
+      ...{ subscriptionStatus: 'active', providerProductId: 'prod_1' },
+      planName: 'The plan of prod_1',
+    });
+  });
+
+  test('make no event wait that needs none', async () => {
+    const { retrieve } = await apis.startWith(sendsNothing);
+    const ingest = openPipeline(store.database, retrieve);
+    const order: string[] = [];
+    const waiting = nameBy(ingest, newProduct()).then(() => order.push('named'));
+    await nameBy(ingest, newProduct(), 'canceled').then(() => order.push('nameless'));
+    await waiting;
+    expect(order).toEqual(['nameless', 'named']);
+  });
+
   test.each<[string, RequestListener]>([
     ['knows no such product', (_, response) => void response.writeHead(404).end('{"error":{}}')],
     ['fails', (_, response) => void response.writeHead(500).end('{}')],
@@ -101,14 +136,25 @@ describe.each(postgresServers)('product names on $name', (server) => {
         setTimeout(() => response.destroy(), 20);
       },
     ],
-  ])('the team gets its plan without a name when the API %s', async (_, listener) => {
-    const productId = newProduct();
-    const { retrieve } = await apis.startWith(listener);
-    const ingest = openPipeline(store.database, retrieve);
-    expect(await nameBy(ingest, productId)).toBeNull();
-    // Maintenance looks it up later.
-    const retrieveProductName = async () => 'Later';
-    await openAskingJob({ database: store.database, api: { retrieveProductName } })();
-    expect(await storedName(productId)).toBe('Later');
-  });
+    ['sends nothing', sendsNothing],
+    ['sends a few bytes now and then', sendsLittle],
+  ])(
+    'the team gets its plan without a name when the API %s, which is asked once',
+    async (_, listener) => {
+      const productId = newProduct();
+      let requests = 0;
+      const { retrieve } = await apis.startWith((request, response) => {
+        requests += 1;
+        listener(request, response);
+      });
+      const ingest = openPipeline(store.database, retrieve);
+      expect(await nameBy(ingest, productId)).toBeNull();
+      expect(await nameBy(ingest, productId)).toBeNull();
+      expect(requests).toBe(1);
+      // Maintenance looks it up later.
+      const retrieveProductName = async () => 'Later';
+      await openAskingJob({ database: store.database, api: { retrieveProductName } })();
+      expect(await storedName(productId)).toBe('Later');
+    },
+  );
 });

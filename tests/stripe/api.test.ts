@@ -6,7 +6,7 @@ import { DeadlineExceeded, Stopped } from 'instep-engine/runtime';
 import { NEWEST_KNOWN_VERSION } from 'instep-engine/src/stripe/api-call.ts';
 import Stripe from 'stripe';
 import { afterAll, describe, expect, test } from 'vitest';
-import { createStripeApi } from '../support/internals/stripe.ts';
+import { createStripeApi, StripeApiFailed } from '../support/internals/stripe.ts';
 import { freePort } from '../support/process/free-port.ts';
 import { SELF_SIGNED } from '../support/secrets/self-signed.ts';
 import { API_KEY } from '../support/secrets/test-secrets.ts';
@@ -25,9 +25,6 @@ test('requests the product with the key in the newest API version, and returns i
   expect(requests).toEqual([
     ['GET', '/v1/products/prod_1', `Bearer ${API_KEY}`, Stripe.API_VERSION],
   ]);
-});
-
-test('knows the API version of the SDK', () => {
   expect(NEWEST_KNOWN_VERSION).toBe(Stripe.API_VERSION);
 });
 
@@ -54,6 +51,23 @@ test('the path of another address comes before the path of a request', async () 
     await api.retrieveProductName('prod_1');
   }
   expect(paths).toEqual(['/stripe/v1/products/prod_1', '/stripe/v1/products/prod_1']);
+});
+
+test.each([
+  [429, { 'Retry-After': '3' }, { retryAfterMs: 3_000 }],
+  [500, {}, { retryAfterMs: null, isForbidden: false, isRefused: false }],
+  [403, {}, { isForbidden: true }],
+  [400, {}, { isRefused: true }],
+  // It is no list.
+  [200, {}, {}],
+])('an answer %i has the properties of its failure', async (status, headers, expected) => {
+  const { url } = await apis.startWith((_, response) => {
+    response.writeHead(status, headers).end('{}');
+  });
+  const api = createStripeApi({ secretKey: API_KEY, baseUrl: new URL(url) });
+  const failed = await api.listSubscriptions({ cursor: null }).catch((error: unknown) => error);
+  expect(failed).toBeInstanceOf(StripeApiFailed);
+  expect(failed).toMatchObject({ status, ...expected });
 });
 
 const PROXY = 'a proxy between Instep and Stripe may have answered';

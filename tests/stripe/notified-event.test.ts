@@ -42,17 +42,11 @@ test.each([null, undefined, 'a\r\nb: c', 7, ''])(
   },
 );
 
-test('a response without the ids of the event and of the subscription is a failure', async () => {
-  const { retrieve } = await retrieveFrom({});
-  await expect(retrieve(null)).rejects.toThrow('without snapshot_event');
-});
-
-test('a subscription that can’t be read is a failure', async () => {
-  const { retrieve } = await retrieveFrom({ related_object: { id: 'sub_1' } });
-  await expect(retrieve(null)).rejects.toThrow('can not be read');
-});
-
-test('a response that is not an event of the two types is a failure', async () => {
-  const { retrieve } = await retrieveFrom({ type: 'invoice.paid', snapshot_event: 'evt_1' });
-  await expect(retrieve(null)).rejects.toThrow('another type');
+test.each([
+  ['neither the id of an event nor of a subscription', {}],
+  ["a subscription that can't be read", { related_object: { id: 'sub_1' } }],
+  ['an event of another type', { type: 'invoice.paid', snapshot_event: 'evt_1' }],
+])('a response with %s is a failure', async (_, answer) => {
+  const { retrieve } = await retrieveFrom(answer);
+  await expect(retrieve(null)).rejects.toMatchObject({ code: 'STRIPE_API_FAILED' });
 });

@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'vitest';
 import { migrate } from '../../support/internals/database.ts';
 import { PostgresCluster } from '../../support/postgres/postgres-cluster.ts';
 import { connect } from '../../support/postgres/test-database.ts';
-import { startInstep } from '../../support/process/instep-process.ts';
+import { type InstepProcess, startInstep } from '../../support/process/instep-process.ts';
+import { eventBody } from '../../support/stripe/events.ts';
 import { startLoad } from '../load.ts';
 import type { Scenario } from '../scenario.ts';
 
@@ -13,8 +15,8 @@ const MARGIN_MS = 5_000;
 export const freezeDatabase: Scenario = {
   fault: 'PostgreSQL is frozen (SIGSTOP) under load for the given number of seconds',
   promise:
-    'every request is answered in time, nothing acknowledged is lost, and service resumes ' +
-    'afterward',
+    'every request is answered in time, and as usual if it needs no database, nothing acknowledged ' +
+    'is lost, and service resumes afterward',
   times: { quick: 1, short: 3, long: 30 },
   async run({ times: seconds, onProgress }) {
     const cluster = await PostgresCluster.create();
@@ -32,6 +34,7 @@ export const freezeDatabase: Scenario = {
     try {
       await sleep(500);
       const thaw = await cluster.freeze();
+      await expectAnswersWithoutDatabase(server);
       for (let second = 1; second <= seconds; second += 1) {
         await sleep(1_000);
         onProgress?.(second);
@@ -50,3 +53,12 @@ export const freezeDatabase: Scenario = {
     }
   },
 };
+
+async function expectAnswersWithoutDatabase({ url, post }: InstepProcess): Promise<void> {
+  const unsigned = await fetch(`${url}/api/stripe/webhook`, { method: 'POST', body: '{}' });
+  expect(unsigned.status).toBe(400);
+  expect((await post(eventBody({ type: 'invoice.paid' }))).status).toBe(200);
+  expect((await fetch(`${url}/healthz`)).status).toBe(200);
+  const profile = await fetch(`${url}/api/user`, { headers: { cookie: 'session=x' } });
+  expect([profile.status, await profile.text()]).toEqual([200, 'null']);
+}
