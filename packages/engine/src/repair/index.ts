@@ -13,18 +13,16 @@ export {
   snapshotOf,
 } from './reconcile/compare-customer.ts';
 export {
-  AT_STRIPE,
-  type ComparedRow,
-  type RowCode,
-  TableComparison,
-  type TableRules,
-} from './reconcile/compare-table.ts';
-export type {
-  DriftCause,
-  DriftIssue,
-  ReconciliationIssue,
+  compare,
+  type DriftCause,
+  type DriftIssue,
+  type ReconciliationIssue,
 } from './reconcile/drift.ts';
-export { listCustomer, readListings } from './reconcile/listed-subscriptions.ts';
+export {
+  type CustomerListing,
+  listCustomer,
+  readListings,
+} from './reconcile/listed-subscriptions.ts';
 export {
   explainFailure,
   type Progress,
@@ -34,5 +32,5 @@ export {
   reconcileCustomer,
 } from './reconcile/reconcile.ts';
 export { pseudonymsWith, redactBody, redactEvents } from './redact.ts';
-export { limitOwnRate, limitRate } from './stripe-calls.ts';
+export { limitRate } from './stripe-calls.ts';
 export { type Job, type MaintenanceMode, startMaintenance } from './worker.ts';

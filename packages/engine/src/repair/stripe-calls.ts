@@ -3,8 +3,7 @@
 import type { Json } from '../rule/json.ts';
 import { DeadlineExceeded } from '../runtime/deadline.ts';
 import { pause, retry, Stopped } from '../runtime/retry.ts';
-import { idOf, type StripeApi, type StripePage } from '../stripe/api.ts';
-import type { Get } from '../stripe/api-call.ts';
+import { idOf, type StripePage } from '../stripe/api.ts';
 import { StripeApiFailed } from '../stripe/api-failure.ts';
 
 export type ListPage = StripePage & {
@@ -67,40 +66,20 @@ function cursorAfter(object: Json | undefined): string {
  */
 const CALL_INTERVAL_MS = 110;
 
-/** Waits for the next of the times that are spaced evenly. */
-function spacedEvenly(): (signal: AbortSignal | undefined) => Promise<void> {
+type Call = (from: never, signal?: AbortSignal) => Promise<unknown>;
+
+/** Calls to Stripe at a limited rate. One instance at a time runs a job, so their number hardly grows with the instances. */
+export function limitRate<Calls extends Readonly<Record<string, Call>>>(calls: Calls): Calls {
   let nextAtMs = 0;
-  return async (signal) => {
-    const atMs = Math.max(performance.now(), nextAtMs);
-    nextAtMs = atMs + CALL_INTERVAL_MS;
-    await pause(atMs - performance.now(), { signal });
-  };
-}
-
-/** As `limitRate`, for single requests: those of an audit. */
-export function limitOwnRate(get: Get): Get {
-  const nextTime = spacedEvenly();
-  return async (request) => {
-    await nextTime(request.signal);
-    return await get(request);
-  };
-}
-
-/** Stripe's API for background calls. One instance at a time runs a job, so their number hardly grows with the instances. */
-export function limitRate(api: StripeApi): StripeApi {
-  const nextTime = spacedEvenly();
-  function limited<From, Result>(call: (from: From, signal?: AbortSignal) => Promise<Result>) {
-    return async (from: From, signal?: AbortSignal): Promise<Result> => {
-      await nextTime(signal);
+  const limited = Object.entries(calls).map(([name, call]) => {
+    const inTime: Call = async (from, signal) => {
+      const atMs = Math.max(performance.now(), nextAtMs);
+      nextAtMs = atMs + CALL_INTERVAL_MS;
+      await pause(atMs - performance.now(), { signal });
       return await call(from, signal);
     };
-  }
-  return {
-    retrieveProductName: limited(api.retrieveProductName),
-    retrieveSubscription: limited(api.retrieveSubscription),
-    retrieveCheckoutSession: limited(api.retrieveCheckoutSession),
-    listEvents: limited(api.listEvents),
-    listSubscriptions: limited(api.listSubscriptions),
-    retrieveCustomer: limited(api.retrieveCustomer),
-  };
+    return [name, inTime];
+  });
+  // Each has the type of the call that it delays.
+  return Object.fromEntries(limited);
 }

@@ -2,24 +2,22 @@
 
 import { type Database, type Query, readThroughCursor } from 'instep-engine/postgres';
 import {
-  type ComparedRow,
   explainFailure,
-  limitOwnRate,
+  limitRate,
   listCustomer,
   ReconciliationFailed,
   readListings,
-  TableComparison,
-  type TableRules,
 } from 'instep-engine/repair';
 import { counted } from 'instep-engine/runtime';
 import { createGet, createStripeApiWith, type StripeApiOptions } from 'instep-engine/stripe';
 import { whyUnreadable } from '../doctor/stripe-api.ts';
 import { type AuditedTable, REFUSE_HIDDEN_ROWS } from './audited-table.ts';
+import { Findings, type Row, type Rules } from './findings.ts';
 
 type AuditOptions = {
   readonly database: Database;
   readonly table: AuditedTable;
-  readonly rules: TableRules;
+  readonly rules: Rules;
   readonly stripeApi: StripeApiOptions;
   readonly signal: AbortSignal;
   readonly onProgress: (done: string, share: number) => void;
@@ -32,57 +30,57 @@ const MAX_UNKNOWN = 100;
 export const audit = (options: AuditOptions) => explainFailure(runAudit(options));
 
 async function runAudit({ database, table, rules, stripeApi, signal, onProgress }: AuditOptions) {
-  const get = limitOwnRate(createGet(stripeApi));
+  const { get } = limitRate({ get: createGet(stripeApi) });
   const refusal = await whyUnreadable(get, 'subscriptions', 'products');
   if (refusal)
     throw new ReconciliationFailed('STRIPE_KEY_FORBIDDEN', `STRIPE_SECRET_KEY ${refusal}`);
   const api = createStripeApiWith(get);
   const services = { ...api, api, cursor: null, now: Date.now, signal };
-  const comparison = new TableComparison(rules);
+  const findings = new Findings(rules);
   for await (const page of readListings(services)) {
-    comparison.add(page);
+    findings.add(page);
     // How long the list is can only be guessed before its end.
-    const share = Math.min(comparison.subscriptions / table.customers, 0.99);
-    onProgress(counted(comparison.subscriptions, 'subscription'), share);
+    const share = Math.min(findings.subscriptions / table.customers, 0.99);
+    onProgress(counted(findings.subscriptions, 'subscription'), share);
   }
-  const compare = (query: Query) => compareRows(query, table, comparison);
+  const compare = (query: Query) => compareRows(query, table, findings);
   const unlisted = await database.transaction(compare, { isolation: 'repeatable read' });
   // The list leaves out customers of test clocks, and those without subscriptions.
   for (const [index, row] of unlisted.entries()) {
     const listing = await listCustomer(row.customer, services, signal);
-    if (listing !== null) comparison.add(listing);
-    comparison.compare(row, listing !== null);
+    if (listing !== null) findings.add(listing);
+    findings.judge(row, listing !== null);
     const done = index + 1;
     const of = counted(unlisted.length, 'customer');
     onProgress(`asked for ${done} of ${of} not in its list`, done / unlisted.length);
-    if (!comparison.isAnyKnown && done === Math.min(unlisted.length, MAX_UNKNOWN))
+    if (!findings.isAnyKnown && done === Math.min(unlisted.length, MAX_UNKNOWN))
       throw new ReconciliationFailed('RECONCILIATION_FAILED', noneKnown(table.name));
   }
-  for (const one of [...comparison.rules.plans.values()].flat())
-    comparison.productNames.set(one, await api.retrieveProductName(one, signal));
-  return comparison;
+  for (const one of [...findings.rules.plans.values()].flat())
+    findings.productNames.set(one, await api.retrieveProductName(one, signal));
+  return findings;
 }
 
-/** Compares all rows. Returns those to ask for: with a plan, of whose customer the list has nothing. */
-async function compareRows(query: Query, table: AuditedTable, comparison: TableComparison) {
-  const { select, hasOnlyNames } = table;
+/** Judges all rows. Returns those to ask for: with a plan, of whose customer the list has nothing. */
+async function compareRows(query: Query, { select, names }: AuditedTable, findings: Findings) {
   // A transaction that conflicts with a standby's recovery begins again.
-  comparison.found.clear();
+  findings.found.clear();
   await query(REFUSE_HIDDEN_ROWS);
-  if (hasOnlyNames) await comparison.readPlans(readThroughCursor(query, select));
-  const notInTable = new Set(comparison.customers());
-  const unlisted: ComparedRow[] = [];
-  let other: ComparedRow[] = [];
-  for await (const row of readThroughCursor<ComparedRow>(query, select)) {
+  if (names > 0) await findings.readPlans(readThroughCursor(query, select));
+  const notInTable = new Set(findings.customers());
+  const unlisted: Row[] = [];
+  let other: Row[] = [];
+  for await (const row of readThroughCursor<Row>(query, select)) {
     notInTable.delete(row.customer);
-    if (comparison.listedOf(row.customer).length > 0) comparison.compare(row, true);
-    else if (comparison.claimsPlan(row)) unlisted.push(row);
+    if (findings.isListed(row.customer)) findings.judge(row, true);
+    else if (findings.claimsPlan(row)) unlisted.push(row);
     else other = [row];
   }
   for (const customer of notInTable)
-    if (comparison.paidBy(customer).length > 0) comparison.report('not_in_table', { customer });
+    if (findings.paidIn(findings.listedOf(customer)).length > 0)
+      findings.report('not_in_table', { customer });
   // One is enough to see whether Stripe knows any.
-  return comparison.isAnyKnown || unlisted.length > 0 ? unlisted : other;
+  return findings.isAnyKnown || unlisted.length > 0 ? unlisted : other;
 }
 
 const noneKnown = (table: string) =>

@@ -10,18 +10,7 @@ import {
 import { STATUSES } from 'instep-engine/rule';
 import { ConfigInvalid } from '../config/config.ts';
 import { missingCustomerIndex } from '../doctor/schema.ts';
-
-/** What is compared, by the name of its option, and the field of a team that it is. */
-const FIELDS = {
-  customer: 'providerCustomerId',
-  plan: 'planName',
-  status: 'subscriptionStatus',
-  product: 'providerProductId',
-  price: 'priceId',
-  subscription: 'providerSubscriptionId',
-} as const;
-
-export const NAMES = Object.keys(FIELDS) as (keyof typeof FIELDS)[];
+import { FIELDS, NAMES } from './findings.ts';
 
 /** The options that name what is not recognized. */
 export type Named = { readonly [Option in 'table' | keyof typeof FIELDS]?: string };
@@ -33,43 +22,53 @@ export const REFUSE_HIDDEN_ROWS = 'set local row_security = off';
 
 /** Finds the table, and counts its customers. @throws ConfigInvalid if it can't be audited */
 export async function findAuditedTable(query: Query, declared: WantedTables, named: Named) {
-  const { teams, columns, periodEnd } = await recognizeColumns(query, declared, named);
+  const { teams, columns } = await recognizeColumns(query, declared, named);
   const { sql: name } = teams.table;
-  const texts = NAMES.map((one) => `${textOf(one, columns.get(one)?.sql ?? 'null')} as ${one}`);
+  const column = (one: string) => columns.get(one)?.sql ?? 'null';
+  const period = columnOf(teams, 'currentPeriodEndsAt');
+  const periodEnd = period?.category === 'N' ? `to_timestamp(${period.sql})` : period?.sql;
+  // Words of the app's own are no status. Without one, apps look at the end of the period.
   const rows = `(
-      select ${texts.join(', ')},
-             ${columnOf(teams, 'id')?.sql ?? 'null'}::text as id,
-             coalesce(${periodEnd} < now() - interval '1 day', false) as is_over
+      select ${columnOf(teams, 'id')?.sql ?? 'null'}::text as id,
+             nullif(${column('customer')}::text, '') as customer,
+             substring(${column('plan')}::text from '(?i)^(?!(?:free|none)?$).*') as plan,
+             substring(replace(lower(${column('status')}::text), 'cancelled', 'canceled')
+               from '^(?:${Object.keys(STATUSES).join('|')})$') as status,
+             nullif(${column('product')}::text, '') as product,
+             nullif(${column('price')}::text, '') as price,
+             nullif(${column('subscription')}::text, '') as subscription,
+             coalesce(${periodEnd ?? 'null'} < now() - interval '1 day', false) as is_over
         from ${name}
     ) as rows
     where customer is not null`;
   await query(REFUSE_HIDDEN_ROWS);
-  const counted = NAMES.map((one) => `count(${one}) as ${one}`).join(', ');
-  const { customers = 0, ...counts } = await onlyRow<Record<string, number>>(
+  const counts = await onlyRow<
+    Record<'customers' | 'rows' | 'plans' | 'names' | 'statuses', number>
+  >(
     query,
-    `select count(distinct customer) as customers, count(*) as rows, ${counted} from ${rows}`,
+    `select count(distinct customer) as customers,
+            count(*) as rows,
+            count(coalesce(plan, product, price)) as plans,
+            count(plan) filter (where coalesce(product, price) is null) as names,
+            count(status) as statuses
+       from ${rows}`,
   );
+  const { customers, plans, statuses } = counts;
   if (customers === 0) throw notFound(`${name} has no row with a customer`);
-  // That no row names a subscription says something about each.
-  const used = NAMES.filter((one) => counts[one] || (one === 'subscription' && columns.has(one)));
-  const hasOnlyNames = !used.includes('product') && !used.includes('price');
-  const holdsPlan = used.includes('plan') || !hasOnlyNames;
+  const plan = plans > 0 ? 'plan, product, price' : 'status, subscription';
   return {
-    ...{ name, customers, used, hasOnlyNames, rows: counts.rows ?? 0 },
-    columns: [...columns.values()].map((one) => one.name),
+    ...{ name, ...counts, columns: [...columns.values()].map((one) => one.name) },
+    ...{ hasStatuses: statuses > 0, hasSubscriptions: columns.has('subscription') },
     // Few rows are read in milliseconds without an index.
     missingIndex: customers < 10_000 ? null : await missingCustomerIndex(query, teams),
-    /** SQL for the rows. Without a status, apps look at the end of the period. */
+    /** SQL for the rows. */
     select: `
-      select ${used.join(', ')},
-             id,
-             "hasPlan",
-             bool_or("hasPlan" and coalesce(status in ('active', 'trialing', 'past_due'), true))
-               over (partition by customer) as "isBesidePlan"
+      select *,
+             bool_or("hasPlan") over (partition by customer) as "isBesidePlan"
         from (
                select *,
-                      coalesce(${holdsPlan ? 'plan, product, price' : 'status, subscription'}) is not null
-                        and (status is not null or not is_over) as "hasPlan"
+                      coalesce(${plan}) is not null
+                        and coalesce(status in ('active', 'trialing', 'past_due'), not is_over) as "hasPlan"
                  from ${rows}
              ) as audited
        order by customer`,
@@ -95,18 +94,7 @@ async function recognizeColumns(query: Query, declared: WantedTables, named: Nam
   });
   if (columns.length === 1)
     throw notFound(`${teams.table.sql} has no column that is known to hold a plan`);
-  const period = columnOf(teams, 'currentPeriodEndsAt');
-  const periodEnd = period?.category === 'N' ? `to_timestamp(${period.sql})` : period?.sql;
-  return { teams, columns: new Map(columns), periodEnd: periodEnd ?? 'null' };
-}
-
-/** SQL for a value as text; null if it says nothing. */
-function textOf(name: keyof typeof FIELDS, column: string): string {
-  const text = `${column}::text`;
-  if (name === 'plan') return `case when ${text} !~* '^(free|none)?$' then ${text} end`;
-  if (name !== 'status') return `nullif(${text}, '')`;
-  const statuses = Object.keys(STATUSES).join('|');
-  return `substring(replace(lower(${text}), 'cancelled', 'canceled') from '^(?:${statuses})$')`;
+  return { teams, columns: new Map<string, (typeof columns)[number][1]>(columns) };
 }
 
 function notFound(why: string | undefined): ConfigInvalid {

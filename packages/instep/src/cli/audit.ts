@@ -3,11 +3,11 @@
 import { setFlagsFromString } from 'node:v8';
 import { type Command, Option } from 'commander';
 import type { Database, WantedTables } from 'instep-engine/postgres';
-import { AT_STRIPE, type TableComparison, type TableRules } from 'instep-engine/repair';
 import { counted, countText } from 'instep-engine/runtime';
 import { csvLine } from 'instep-operate';
 import { audit } from '../audit/audit.ts';
-import { type AuditedTable, findAuditedTable, NAMES, type Named } from '../audit/audited-table.ts';
+import { type AuditedTable, findAuditedTable, type Named } from '../audit/audited-table.ts';
+import { type Code, type Findings, HEADINGS, NAMES, type Rules } from '../audit/findings.ts';
 import { readPart } from '../config/config.ts';
 import { createCommand, positiveInteger, productsByPlan } from './arguments.ts';
 import {
@@ -18,11 +18,10 @@ import {
   stopSignal,
   tableHead,
   tableLine,
-  writeLine,
 } from './output.ts';
 import { requireDatabase, withDatabase } from './with-database.ts';
 
-type Options = Named & TableRules & { [Flag in 'json' | 'csv' | 'list']?: boolean };
+type Options = Named & Rules & { [Flag in 'json' | 'csv' | 'list']?: boolean };
 
 export function auditCommand(): Command {
   const command = createCommand(
@@ -39,8 +38,8 @@ export function auditCommand(): Command {
     .option('--list', 'also print each difference')
     .option('--json', 'print one JSON object')
     .option('--csv', 'print the differences as CSV')
-    .option('--limit <n>', 'at most this many differences', positiveInteger)
-    .action((options) => run({ plans: new Map(), limit: Number.POSITIVE_INFINITY, ...options }));
+    .option('--limit <n>', 'at most this many differences (10,000)', positiveInteger)
+    .action((options) => run({ plans: new Map(), limit: 10_000, ...options }));
 }
 
 async function run(options: Options): Promise<void> {
@@ -53,7 +52,7 @@ async function run(options: Options): Promise<void> {
 }
 
 async function runOn(database: Database, tables: WantedTables, options: Options): Promise<void> {
-  const { json, csv, list, limit } = options;
+  const { json, csv } = options;
   const say = json || csv ? () => undefined : print;
   const stripeApi = readPart('stripeApi', process.env);
   const table = await database.transaction((query) => findAuditedTable(query, tables, options));
@@ -62,13 +61,12 @@ async function runOn(database: Database, tables: WantedTables, options: Options)
   say(`Table ${name}: ${counted(customers, 'customer')}${inRows} (${columns.join(', ')})`);
   if (missingIndex !== null) printMessage(`${name} ${NO_INDEX}: ${missingIndex}`);
   const progress = startProgress('Stripe');
-  const comparison = await audit({
+  const findings = await audit({
     ...{ database, table, stripeApi, signal: stopSignal(), onProgress: progress.show },
-    rules: { ...options, limit: json || csv || list ? limit : 0 },
+    rules: { ...table, ...options },
   }).finally(progress.clear);
-  say(progress.text(counted(comparison.subscriptions, 'subscription'), 1));
-  if (CODES.some((code) => comparison.count(code) > 0)) process.exitCode = DIFFERENCES_FOUND;
-  for (const line of linesOf(comparison, table, options)) if (!(await writeLine(line))) break;
+  say(progress.text(counted(findings.subscriptions, 'subscription'), 1));
+  report(findings, table, options);
 }
 
 const NO_INDEX = 'has no index on the customer, so each event would read all of it';
@@ -87,56 +85,56 @@ const TEXTS = {
   not_in_table: '(customer who pays is|customers who pay are) in no row',
 };
 
+const shown = (cell: string | null) => printable(cell ?? '');
+
 const CODES = Object.keys(TEXTS) as (keyof typeof TEXTS)[];
 
-/** What is printed, line by line: all of it at once would take more memory than the audit. */
-function* linesOf(comparison: TableComparison, table: AuditedTable, options: Options) {
-  const { name, columns, customers, rows, used } = table;
-  const { subscriptions, rules, productNames } = comparison;
-  const ownPlans = comparison.count('own_plan');
-  const wrong = CODES.reduce((sum, code) => sum + comparison.count(code), 0);
-  const right = rows - wrong + comparison.count('not_in_table');
-  const differences = comparison.differences(CODES);
-  const headings = ['code', 'id', ...used, ...Object.keys(AT_STRIPE)];
-  const cellsOf = (one: Record<string, string | null>) => headings.map((key) => one[key] ?? '');
+function report(findings: Findings, { name, columns, ...table }: AuditedTable, options: Options) {
+  const { subscriptions, rules, productNames } = findings;
+  const countOf = (code: Code) => findings.found.get(code)?.count ?? 0;
+  const { customers, rows } = table;
+  const ownPlans = countOf('own_plan');
+  const wrong = CODES.reduce((sum, code) => sum + countOf(code), 0);
+  const right = rows - wrong + countOf('not_in_table');
+  const all = CODES.flatMap((code) => findings.found.get(code)?.rows ?? []);
+  const differences = all.slice(0, options.limit);
+  if ((options.json || options.csv || options.list) && differences.length < wrong)
+    printMessage(
+      `${countText(differences.length)} of ${counted(wrong, 'difference')} printed: set --limit`,
+    );
+  if (wrong > 0) process.exitCode = DIFFERENCES_FOUND;
   if (options.json) {
-    const byCode = Object.fromEntries(CODES.map((code) => [code, comparison.count(code)]));
+    const byCode = Object.fromEntries(CODES.map((code) => [code, countOf(code)]));
     const counts = { customers, rows, subscriptions, right, ownPlans, ...byCode };
     const plans = Object.fromEntries(rules.plans);
-    const about = { version: 1, table: name, columns, counts, plans, rows: [] };
-    yield JSON.stringify(about).slice(0, -2);
-    let separator = '';
-    for (const one of differences) {
-      yield separator + JSON.stringify(one);
-      separator = ',';
-    }
-    yield ']}';
+    const named = differences.map((one) =>
+      Object.fromEntries(HEADINGS.map((heading, index) => [heading, one[index]])),
+    );
+    print(JSON.stringify({ version: 1, table: name, columns, counts, plans, rows: named }));
     return;
   }
   if (options.csv) {
-    // Its lines end in \r\n.
-    yield csvLine(headings).slice(0, -1);
-    for (const one of differences) yield csvLine(cellsOf(one)).slice(0, -1);
+    process.stdout.write([HEADINGS, ...differences].map(csvLine).join(''));
     return;
   }
   for (const [plan, products] of rules.plans) {
     const meant = products.map((one) => `${one} (${productNames.get(one) ?? 'no name'})`);
-    yield `  ${printable(plan)} = ${printable(meant.join(', ') || 'no plan')}`;
+    print(`  ${printable(plan)} = ${printable(meant.join(', ') || 'no plan')}`);
   }
   const own = ownPlans === 0 ? '' : `, ${countText(ownPlans)} of them with a plan of your own`;
-  const summary = `${countText(right)} of ${countText(rows)} are right${own}.`;
   for (const code of CODES) {
-    if (code === 'not_in_table') yield summary;
-    const count = comparison.count(code);
+    if (code === 'not_in_table')
+      print(`${countText(right)} of ${countText(rows)} are right${own}.`);
+    const count = countOf(code);
     const text = TEXTS[code].replace(/\((.+?)\|(.+?)\)/g, count === 1 ? '$1' : '$2');
-    if (count > 0) yield `${countText(count).padStart(8)}  ${text.padEnd(62)}  ${code}`;
+    if (count > 0) print(`${countText(count).padStart(8)}  ${text.padEnd(62)}  ${code}`);
   }
   if (options.list) {
-    const layout = headings.map((heading) => [heading, 18] as const);
-    yield tableHead(layout);
-    for (const one of differences) yield tableLine(layout, cellsOf(one).map(printable));
+    const layout = HEADINGS.map((heading) => [heading, 18] as const);
+    print(tableHead(layout));
+    for (const row of differences) print(tableLine(layout, row.map(shown)));
   }
-  if (comparison.count('unknown_customer') > 0) yield OTHER_ACCOUNT;
-  yield 'Details: --list, --json, --csv. Nothing was written.';
-  if (wrong > 0) yield 'instep init keeps it so.';
+  if (countOf('unknown_customer') > 0) print(OTHER_ACCOUNT);
+  print('Details: --list, --json, --csv. Nothing was written.');
+  if (wrong > 0) print('instep init keeps it so.');
 }
