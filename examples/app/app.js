@@ -1,6 +1,7 @@
 // The app that you already have: three tables, a sign-in and a dashboard.
 import { readFileSync } from 'node:fs';
-import { jwtVerify, SignJWT } from 'jose';
+import { readSession } from 'instep';
+import { SignJWT } from 'jose';
 import pg from 'pg';
 
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL });
@@ -15,27 +16,14 @@ export async function signIn(email) {
   const token = await new SignJWT({ user: { id: rows[0].id } })
     .setProtectedHeader({ alg: 'HS256' })
     .setExpirationTime('1 day')
-    .sign(secret());
+    .sign(new TextEncoder().encode(process.env.AUTH_SECRET));
   return `session=${token}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${DAY_SECONDS}`;
 }
 
-/** Returns the id of the signed-in user; `null` if nobody is. */
-async function userOf(cookie) {
-  const [, token] = /(?:^|; )session=([^;]+)/.exec(cookie ?? '') ?? [];
-  if (token === undefined) return null;
-  const verifying = jwtVerify(token, secret(), { algorithms: ['HS256'] });
-  return await verifying.then(
-    ({ payload }) => payload.user.id,
-    () => null,
-  );
-}
-
-const secret = () => new TextEncoder().encode(process.env.AUTH_SECRET);
-
 /** Returns who uses the console; `null` if nobody is signed in. A real app asks whether the user is an administrator. */
 export async function consoleUser(request) {
-  const userId = await userOf(request.headers.get('cookie'));
-  return userId === null ? null : { name: `user:${userId}`, role: 'operator' };
+  const session = await readSession(request);
+  return session === null ? null : { name: `user:${session.userId}`, role: 'operator' };
 }
 
 /** Tells a team of a change of its plan, once: Instep can pass on a change again. */
@@ -49,8 +37,8 @@ export async function announce({ id, teamId, after }) {
 
 /** Returns the page of the signed-in user's team, or a sign-in form. */
 export async function dashboard(cookie = '') {
-  const userId = await userOf(cookie);
-  if (userId === null) {
+  const session = await readSession(new Request('http://app', { headers: { cookie } }));
+  if (session === null) {
     return page(
       '<form method="post" action="/sign-in"><input name="email"><button>Sign in</button></form>',
     );
@@ -59,7 +47,7 @@ export async function dashboard(cookie = '') {
     `select teams.name, plan_name, provider_product_id, subscription_status,
             array(select text from messages where team_id = teams.id order by change_id) as messages
        from teams join users on users.team_id = teams.id where users.id = $1`,
-    [userId],
+    [session.userId],
   );
   const [team] = rows;
   const plan = team.plan_name ?? team.provider_product_id ?? 'none';

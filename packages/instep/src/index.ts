@@ -62,6 +62,7 @@ export {
   type HandlerOptions,
   type HandlerPaths,
 } from './adapters/handler.ts';
+export { type ReadSessionOptions, readSession } from './adapters/read-session.ts';
 export { ConsumerRefused, type FeedStart } from './changes/consumers.ts';
 export type { Feed, FeedOptions, PlanChangeHandler } from './changes/feature.ts';
 export {

@@ -24,7 +24,14 @@ export {
   urlOf,
 } from './listener.ts';
 export { createNodeListener, requestPath } from './node-listener.ts';
-export { issueSession, SESSION_COOKIE } from './session-token.ts';
+export {
+  issueSession,
+  SESSION_COOKIE,
+  type Session,
+  SessionReader,
+  secretKeys,
+  sessionToken,
+} from './session-token.ts';
 export type { Profile } from './user.ts';
 export {
   type IngestWebhook,

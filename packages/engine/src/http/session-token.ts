@@ -1,4 +1,5 @@
-// The session's JWT and its cookie. http/user.ts reads them, and the commands issue them.
+// The session's JWT and its cookie. http/user.ts reads them, an app can with `readSession`, and the commands issue
+// them.
 
 import type { JWTPayload } from 'jose';
 import * as errors from 'jose/errors';

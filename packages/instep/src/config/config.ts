@@ -54,18 +54,17 @@ const authSecret = v.pipe(
   ),
 );
 
-type Secrets = readonly [string, ...string[]];
+/** The secrets of sessions, newest first. */
+const authSecrets = part(
+  { AUTH_SECRET: authSecret },
+  (value): readonly [string, ...string[]] => value.AUTH_SECRET,
+);
 
-/**
- * The secrets of sessions, newest first; `null` without the profile, where `AUTH_SECRET` can be of anything, such as
- * another library's sessions.
- */
+/** The same; `null` without the profile, where `AUTH_SECRET` can be of anything, such as another library's sessions. */
 const sessionSecrets = ({
   PROFILE,
-}: Environment): v.GenericSchema<Record<string, unknown>, Secrets | null> =>
-  PROFILE === 'off'
-    ? part({}, () => null)
-    : part({ AUTH_SECRET: authSecret }, (value): Secrets => value.AUTH_SECRET);
+}: Environment): v.GenericSchema<Record<string, unknown>, readonly [string, ...string[]] | null> =>
+  PROFILE === 'off' ? part({}, () => null) : authSecrets;
 
 const DAY_MS = 86_400_000;
 
@@ -196,6 +195,10 @@ export function readPart<Name extends keyof Parts>(
 ): v.InferOutput<Parts[Name]> {
   return readVariables(partsFor(environment)[name], environment);
 }
+
+/** Reads the secrets of sessions, whether there is a profile or not. @throws ConfigInvalid */
+export const readAuthSecrets = (environment: Environment) =>
+  readVariables(authSecrets, environment);
 
 /** Session secrets that work, but should be replaced. */
 export function weakSecrets(secrets: readonly string[]): ConfigProblem[] {
