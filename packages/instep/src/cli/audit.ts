@@ -38,8 +38,8 @@ export function auditCommand(): Command {
     .option('--list', 'also print each difference')
     .option('--json', 'print one JSON object')
     .option('--csv', 'print the differences as CSV')
-    .option('--limit <n>', 'at most this many differences (10,000)', positiveInteger)
-    .action((options) => run({ plans: new Map(), limit: 10_000, ...options }));
+    .option('--limit <n>', 'at most this many differences', positiveInteger, 10_000)
+    .action((options) => run({ plans: new Map(), ...options }));
 }
 
 async function run(options: Options): Promise<void> {
