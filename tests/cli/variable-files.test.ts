@@ -4,6 +4,7 @@ import { writeFiles } from '../support/init/starter-app.ts';
 import { createFolder, runInstep } from '../support/process/instep-process.ts';
 
 const START = '0123456789abcdef0123456789abcdef';
+const MANIFEST = { 'package.json': '{ "dependencies": { "next": "16.0.0" } }' };
 
 /** Issues a cookie in a folder with these files. */
 async function issueIn(files: Record<string, string>) {
@@ -19,7 +20,13 @@ function isSignedWith(secret: string, cookie: string): boolean {
   return signed.digest('base64url') === signature;
 }
 
-test('in a file, a $ is itself, and a byte order mark counts as none', async () => {
+test('a $ beside a Next.js app is an error that names the variable', async () => {
+  const { code, stderr } = await issueIn({ ...MANIFEST, '.env': `AUTH_SECRET='${START}$END'\n` });
+  expect(code).toBe(2);
+  expect(stderr).toContain('AUTH_SECRET has a $, which Next.js replaces');
+});
+
+test('beside any other app, a $ is itself, and a byte order mark counts as none', async () => {
   const { code, stdout } = await issueIn({ '.env': `\uFEFFAUTH_SECRET='${START}$END'\n` });
   expect(code).toBe(0);
   expect(isSignedWith(`${START}$END`, stdout)).toBe(true);
