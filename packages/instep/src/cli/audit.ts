@@ -85,10 +85,11 @@ const TEXTS = {
   not_in_table: '(customer who pays is|customers who pay are) in no row',
 };
 
-const shown = (cell: string | null) => printable(cell ?? '');
-
 const CODES = Object.keys(TEXTS) as (keyof typeof TEXTS)[];
 
+const shown = (cell: string | null) => printable(cell ?? '');
+
+/** Prints what was found, for people or for programs. */
 function report(findings: Findings, { name, columns, ...table }: AuditedTable, options: Options) {
   const { subscriptions, rules, productNames } = findings;
   const countOf = (code: Code) => findings.found.get(code)?.count ?? 0;
