@@ -5,56 +5,14 @@ import pg from 'pg';
 import { DeadlineExceeded, withDeadline } from '../runtime/deadline.ts';
 import { pause } from '../runtime/retry.ts';
 import { outsideSpans } from '../runtime/tracing.ts';
+import type {
+  ConnectionOptions,
+  DatabasePool,
+  PoolUse,
+  ServerConnection,
+} from './connection-options.ts';
 import { DatabaseUnavailable, DatabaseUnusable, databaseError } from './errors.ts';
 import { type Settings, setSettings } from './session-settings.ts';
-
-// None of the types of `connection` is one of `pg`, because they are public: an app can lack `@types/pg`.
-
-/** A pool of `pg`: `new pg.Pool(…)`. It stays open when Instep closes. */
-export type DatabasePool = {
-  connect(): Promise<unknown>;
-  readonly totalCount: number;
-  readonly idleCount: number;
-  readonly waitingCount: number;
-};
-
-/** The address of a server, for `pg`. What is `undefined` comes from PostgreSQL's own variables, such as PGUSER. */
-export type ServerConnection = {
-  /** A name, an address, or the directory of a socket. */
-  readonly host: string | undefined;
-  readonly port: number | undefined;
-  readonly user: string | undefined;
-  readonly password?: string | undefined;
-  readonly database: string | undefined;
-  readonly ssl?: false | TlsOptions | undefined;
-  readonly options?: string | undefined;
-};
-
-/** How to verify the server, and the client's own certificate: the contents of PEM files. */
-type TlsOptions = {
-  readonly ca: string | undefined;
-  readonly cert: string | undefined;
-  readonly key: string | undefined;
-  readonly rejectUnauthorized?: boolean;
-};
-
-/** The number of connections, of those that are idle, and of callers waiting for one. */
-export type PoolUse = {
-  readonly total: number;
-  readonly idle: number;
-  readonly waiting: number;
-};
-
-export type ConnectionOptions = {
-  /** The server, or the app's own pool, whose size and settings are the app's. */
-  readonly connection: ServerConnection | DatabasePool;
-  readonly maxConnections: number;
-  /** Starts the embedded server again when no connection could be made. The work is then retried once. */
-  readonly ensureRunning?: () => Promise<void>;
-  /** Whether every transaction is read-only, so that a standby is as good as its primary; not by default. */
-  readonly isReadOnly?: boolean;
-  readonly onConnectionError: (error: Error) => void;
-};
 
 /** What a connection is for. The statements of the log need other settings, so they have sessions of their own. */
 export type Purpose = 'log' | 'others';

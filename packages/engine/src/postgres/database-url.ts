@@ -2,7 +2,7 @@
 // for a wish for TLS, and fail outside of any promise.
 
 import { readFileSync } from 'node:fs';
-import type { ServerConnection } from './connections.ts';
+import type { ServerConnection } from './connection-options.ts';
 
 /** Where a database is, and the schemas of its search path; `null` without one. */
 export type DatabaseAddress = {

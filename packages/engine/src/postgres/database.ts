@@ -4,13 +4,8 @@
 import type pg from 'pg';
 import { withDeadline } from '../runtime/deadline.ts';
 import { inSpan } from '../runtime/tracing.ts';
-import {
-  type Connection,
-  type ConnectionOptions,
-  Connections,
-  type PoolUse,
-  type Purpose,
-} from './connections.ts';
+import type { ConnectionOptions, PoolUse } from './connection-options.ts';
+import { type Connection, Connections, type Purpose } from './connections.ts';
 import { parseDatabaseUrl } from './database-url.ts';
 import {
   DatabaseUnavailable,

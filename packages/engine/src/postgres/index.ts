@@ -1,7 +1,7 @@
 // `instep-engine/postgres`: connections, migrations, the application's tables and their statements.
 
 export type { ApplicationId, User } from './application.ts';
-export type { DatabasePool, PoolUse, ServerConnection } from './connections.ts';
+export type { DatabasePool, PoolUse, ServerConnection } from './connection-options.ts';
 export { readThroughCursor } from './cursor.ts';
 export {
   type Database,
