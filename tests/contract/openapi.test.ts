@@ -7,7 +7,11 @@ const USER = 'GET /api/user';
 const WEBHOOK = 'POST /api/stripe/webhook';
 
 test("openapi.yaml describes the two endpoints, and the operations listener's calls", () => {
-  const calls = ['POST /v1/customers/{id}/sync', 'POST /v1/checkouts/{id}/complete'];
+  const calls = [
+    'GET /v1/teams/{id}/access',
+    'POST /v1/customers/{id}/sync',
+    'POST /v1/checkouts/{id}/complete',
+  ];
   expect([...operations.keys()]).toEqual([USER, WEBHOOK, ...calls]);
 });
 

@@ -37,6 +37,7 @@ const post = (path: string, body?: unknown, init: RequestInit = {}) =>
 
 const COMPLETE = 'POST /v1/checkouts/{id}/complete';
 const SYNC = 'POST /v1/customers/{id}/sync';
+const ACCESS = 'GET /v1/teams/{id}/access';
 
 /** The status and the body of a response that openapi.yaml describes. */
 async function described(name: string, response: Response) {
@@ -72,6 +73,20 @@ test('a checkout is completed, and a customer synced', async () => {
     { ...by, subject: `team:${teamId}`, action: 'complete-checkout' },
     { ...by, subject: 'customer:cus_1', action: 'sync' },
   ]);
+});
+
+test('the access of a team is read, and is not in the audit', async () => {
+  const teamId = await newTeam('cus_1');
+  await post('/v1/customers/cus_1/sync');
+  const get = (id: unknown) => post(`/v1/teams/${id}/access`, undefined, { method: 'GET' });
+  expect(await described(ACCESS, await get(teamId))).toMatchObject({
+    status: 200,
+    body: { teamId, hasAccess: true, reason: 'trialing' },
+  });
+  for (const unknown of [999_999, 'none', '1%20']) {
+    expect(await described(ACCESS, await get(unknown))).toMatchObject({ status: 404 });
+  }
+  expect(await query('select action from instep.operator_actions')).toEqual([{ action: 'sync' }]);
 });
 
 describe('an error has its code', () => {
@@ -112,6 +127,7 @@ describe('an error has its code', () => {
 
 test.each([
   ['GET', '/v1/customers/cus_1/sync', 405],
+  ['POST', '/v1/teams/1/access', 405],
   ['POST', '/v1/customers/cus_1', 404],
   ['POST', '/v1/customers/a/b/sync', 404],
 ])('%s %s is answered with %i', async (method, path, status) => {

@@ -55,6 +55,13 @@ async function answer(
   context: OperateContext,
   operator: Operator,
 ): Promise<HttpResponse> {
+  const [, teamId] = /^\/v1\/teams\/([^/]+)\/access$/.exec(request.path) ?? [];
+  if (teamId !== undefined) {
+    if (request.method !== 'GET') throw methodNotAllowed('GET');
+    const access = await readAccess(context.database.query, teamId);
+    if (access === null) throw notFound();
+    return jsonResponse(access);
+  }
   const [, customerId] = /^\/v1\/customers\/([^/]+)\/sync$/.exec(request.path) ?? [];
   const [, sessionId] = /^\/v1\/checkouts\/([^/]+)\/complete$/.exec(request.path) ?? [];
   if (customerId === undefined && sessionId === undefined) throw notFound();
