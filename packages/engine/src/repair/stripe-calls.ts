@@ -78,8 +78,8 @@ export function limitRate<Calls extends Readonly<Record<string, Call>>>(calls: C
       await pause(atMs - performance.now(), { signal });
       return await call(from, signal);
     };
-    return [name, inTime];
+    return [name, inTime] as const;
   });
   // Each has the type of the call that it delays.
-  return Object.fromEntries(limited);
+  return Object.fromEntries(limited) as Calls;
 }
