@@ -45,6 +45,13 @@ const DIFFERENCES = [
   ['providerSubscriptionId', 'other_subscription'],
 ] as const;
 
+/** A list does not say which event came last, and names are compared by what they mean. */
+const COMPARE_RULES = {
+  planSelection: 'best',
+  names: new Map<string, string>(),
+  nowMs: 0,
+} as const;
+
 /** What is wrong with a row; `own_plan`: nothing, but nothing at Stripe has given its plan either, or ended it. */
 export type Code =
   | (typeof DIFFERENCES)[number][1]
@@ -126,8 +133,9 @@ export class Findings {
   async readPlans(rows: AsyncIterable<Row>): Promise<void> {
     const counts = new Map<string, number>();
     for await (const { customer, plan, product, price } of rows) {
+      if (plan === null || (product ?? price) !== null) continue;
       const [paid] = this.paidIn(this.listedOf(customer));
-      if (plan === null || (product ?? price) !== null || !paid?.productId) continue;
+      if (!paid?.productId) continue;
       const meaning = JSON.stringify([plan, [paid.productId]]);
       counts.set(meaning, (counts.get(meaning) ?? 0) + 1);
     }
@@ -213,7 +221,6 @@ export class Findings {
       return { ...one, status, object: { ...object, status } };
     });
     const compared = { teams: [{ id: 0, customerId: customer, plan }], state: NO_STATE, listed };
-    const rules = { planSelection: 'best', names: new Map<string, string>(), nowMs: 0 } as const;
-    return compare(compared, rules).drifts[0];
+    return compare(compared, COMPARE_RULES).drifts[0];
   }
 }
