@@ -29,13 +29,13 @@ describe('without a token', () => {
     'evil-localhost',
     '10.0.0.1',
     '[::2]',
-    'localhost,evil.example',
   ])('the host %s is refused', async (host) => {
     expect(await statusFor(local.url, `Host: ${host}\r\n`)).toBe(403);
   });
 
   test.each([
-    ['two Host headers', 'Host: localhost\r\nHost: evil.example\r\n', 403],
+    ['two Host headers', 'Host: localhost\r\nHost: evil.example\r\n', 400],
+    ['two hosts', 'Host: localhost,evil.example\r\n', 400],
     ['no Host header', '', 400],
   ])('a request with %s is refused', async (_, head, status) => {
     expect(await statusFor(local.url, head)).toBe(status);

@@ -47,9 +47,6 @@ export const bodyTooLarge = (limitBytes: number) =>
 export const notAForm = () =>
   new PageProblem(415, 'Not a form', 'Send application/x-www-form-urlencoded.');
 
-export const tooManyAttempts = () =>
-  new PageProblem(429, 'Too many attempts', 'Wait 1 minute, then try again.');
-
 export function tookTooLong(reason: string) {
   const advice = 'Reload the page. Events use connections of their own and are not affected.';
   return new PageProblem(503, 'The page took too long', `${reason}. ${advice}`);

@@ -62,15 +62,14 @@ export async function openConsole(database: Database, given: Given = {}) {
     now: Date.now,
     close: async () => undefined,
   });
-  const wait = async () => undefined;
-  const checkToken = tokens === undefined ? null : createTokenCheck({ tokens, logger, wait });
+  const checkToken = tokens === undefined ? null : createTokenCheck(tokens, logger);
   const login = tokens && checkToken && ({ kind: 'login', tokens, checkToken } as const);
   const access = login ?? ({ kind: user === undefined ? 'local' : 'application' } as const);
   const app = createPages({ ...context, access, basePath: '', ...options });
   extend?.(app);
   const listener = await listenForOperators({ host: '127.0.0.1', port: 0, logger, checkToken });
   const pages = toNodeListener(async (request) => await app.fetch(request, { user }));
-  listener.show({ metrics, pages, syncApis: new Map() });
+  listener.show({ metrics, pages, answerCall: noCall });
   atEndOfFile(() => app.close());
   atEndOfFile(() => listener.close(1_000));
 
@@ -102,6 +101,10 @@ export async function openConsole(database: Database, given: Given = {}) {
     },
   };
 }
+
+const noCall = async () => {
+  throw new RangeError('no calls');
+};
 
 const entriesOf = (fields: FormFields) =>
   Symbol.iterator in fields ? [...fields] : Object.entries(fields);

@@ -4,7 +4,7 @@ import { LOGOUT_PATH } from '../page.tsx';
 import { fromOtherSite, loginNeeded, notAForm, operatorsOnly } from '../problems.tsx';
 import { type ConsoleEnv, canAct } from '../request-context.ts';
 import { createCookieSessions } from './cookie-sessions.ts';
-import { holderOf, LOGIN_PATH, type LoginOptions, loginPages } from './login.tsx';
+import { LOGIN_PATH, type LoginOptions, loginPages } from './login.tsx';
 
 /** Who has access. */
 export type Access =
@@ -68,7 +68,7 @@ function requireLogin(
   return async (context, next) => {
     const bearer = bearerOf(context);
     if (bearer !== null) {
-      const holder = await holderOf(checkToken, bearer);
+      const holder = checkToken(bearer);
       if (holder === null) throw loginNeeded();
       context.set('requester', { ...holder, kind: 'bearer' });
       return await next();

@@ -1,8 +1,7 @@
 import { Hono } from 'hono';
-import type { ConsoleUser, Logger, TokenVerdict } from 'instep-operate';
+import type { CheckToken, Logger } from 'instep-operate';
 import { Button, Field, PostForm } from '../components/form.tsx';
 import { LOGOUT_PATH, Page } from '../page.tsx';
-import { tooManyAttempts } from '../problems.tsx';
 import { ownPath } from '../query-parameters.ts';
 import type { ConsoleEnv } from '../request-context.ts';
 import type { CookieSessions } from './cookie-sessions.ts';
@@ -10,20 +9,10 @@ import type { CookieSessions } from './cookie-sessions.ts';
 export const LOGIN_PATH = '/login';
 
 export type LoginOptions = {
-  readonly checkToken: (token: string) => Promise<TokenVerdict>;
+  readonly checkToken: CheckToken;
   readonly sessions: CookieSessions;
   readonly logger: Logger;
 };
-
-/** Whose token it is; `null` if it is wrong. @throws PageProblem 429 when too many wrong tokens are waiting */
-export async function holderOf(
-  check: LoginOptions['checkToken'],
-  token: string,
-): Promise<ConsoleUser | null> {
-  const verdict = await check(token);
-  if (verdict === 'too many') throw tooManyAttempts();
-  return verdict === 'wrong' ? null : verdict;
-}
 
 /** `/login` and `/logout`. */
 export function loginPages({ checkToken, sessions, logger }: LoginOptions): Hono<ConsoleEnv> {
@@ -36,7 +25,7 @@ export function loginPages({ checkToken, sessions, logger }: LoginOptions): Hono
   app.post(LOGIN_PATH, async (context) => {
     const { token, next: wanted } = await context.req.parseBody();
     const next = ownPath(wanted);
-    const holder = typeof token === 'string' ? await holderOf(checkToken, token.trim()) : null;
+    const holder = typeof token === 'string' ? checkToken(token.trim()) : null;
     if (holder === null) {
       context.status(401);
       return context.render(<LoginPage next={next} error="Wrong token." />);

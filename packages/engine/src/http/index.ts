@@ -7,6 +7,7 @@ export {
   HttpError,
   type HttpRequest,
   type HttpResponse,
+  headersWith,
   isSameSecret,
   jsonResponse,
   methodNotAllowed,

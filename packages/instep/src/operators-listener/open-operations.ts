@@ -1,15 +1,13 @@
 // The operators' listener with the console and the calls for apps, for `serve`, `console` and the demo.
 
 import type { RequestListener } from 'node:http';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { createNodeListener } from 'instep-engine/http';
 import type { Logger } from 'instep-engine/runtime';
 import type { ConsoleHandler, ConsoleLogin, OperateContext, Operated } from 'instep-operate';
 import { createTokenCheck, listenForOperators } from 'instep-operate/listener';
 import type { Exposition } from 'instep-operate/metrics';
 import type { OperationsConfig } from '../config/config.ts';
 import { importOptional } from '../runtime/packages.ts';
-import { createSyncApi } from './sync-api.ts';
+import { answerCall } from './sync-api.ts';
 
 /** The operators' listener, in a process that serves the public or supervises those that do. */
 export type Operations = {
@@ -35,8 +33,7 @@ export async function openOperations(
 ): Promise<Operations | null> {
   if (config === null) return null;
   const { host, port, tokens } = config;
-  const wait = (delayMs: number) => sleep(delayMs);
-  const checkToken = tokens.length === 0 ? null : createTokenCheck({ tokens, logger, wait });
+  const checkToken = tokens.length === 0 ? null : createTokenCheck(tokens, logger);
   const login = checkToken === null ? null : { tokens, checkToken };
   let shown: OperateContext | undefined;
   let pages: ConsoleHandler | undefined;
@@ -49,16 +46,11 @@ export async function openOperations(
       const console = await importConsole();
       const operateContext = async () => ({ ...context, close: async () => undefined });
       pages = console?.createConsoleWithLogin({ instep: { operateContext }, login });
-      const onFailure = (failure: object) => logger.error(failure, 'operations request failed');
-      // One for all requests of a person, because a listener limits their unfinished bodies together.
-      const syncApis = tokens.map(({ name }) => {
-        const handle = createSyncApi(context, { name, how: 'application' });
-        return [name, createNodeListener(handle, onFailure)] as const;
-      });
       listener.show({
         metrics,
         pages: pages === undefined ? null : (console?.toNodeListener(pages) ?? null),
-        syncApis: new Map(syncApis),
+        answerCall: (request, { name }) =>
+          answerCall(request, context, { name, how: 'application' }),
       });
       logger.info({ url: listener.url }, 'operations listening');
     },

@@ -1,7 +1,6 @@
 // The calls for apps in other languages, on the operators' listener (openapi.yaml).
 
 import {
-  type Handler,
   HttpError,
   type HttpRequest,
   type HttpResponse,
@@ -35,19 +34,20 @@ const STATUSES: Readonly<Partial<Record<string, number>>> = {
 };
 
 /** Answers the calls for apps in other languages (openapi.yaml), whose callers have shown an operator's token. */
-export function createSyncApi(context: OperateContext, operator: Operator): Handler {
-  return async (request) => {
-    try {
-      return await answer(request, context, operator);
-    } catch (error) {
-      if (error instanceof HttpError) return error.toResponse(request.path);
-      if (!(error instanceof InstepError)) throw error;
-      const { code, message } = error;
-      const status = STATUSES[code] ?? 503;
-      if (status === 503) context.logger.error({ err: error, path: request.path }, 'call failed');
-      return jsonResponse({ error: message, code }, { status });
-    }
-  };
+export async function answerCall(
+  request: HttpRequest,
+  context: OperateContext,
+  operator: Operator,
+): Promise<HttpResponse> {
+  try {
+    return await answer(request, context, operator);
+  } catch (error) {
+    if (error instanceof HttpError || !(error instanceof InstepError)) throw error;
+    const { code, message } = error;
+    const status = STATUSES[code] ?? 503;
+    if (status === 503) context.logger.error({ err: error, path: request.path }, 'call failed');
+    return jsonResponse({ error: message, code }, { status });
+  }
 }
 
 async function answer(

@@ -59,14 +59,14 @@ export type ConsoleUser = {
   readonly role: Role;
 };
 
-/** Whose token it is. `too many` when so many wrong ones wait for their answer that this one was not looked at. */
-export type TokenVerdict = ConsoleUser | 'wrong' | 'too many';
+/** Whose token it is; `null` if it is wrong. */
+export type CheckToken = (token: string) => ConsoleUser | null;
 
 /** How people log in to the console of `instep serve`. */
 export type ConsoleLogin = {
   /** Each one signs the cookies of its holder. */
   readonly tokens: readonly NamedToken[];
-  readonly checkToken: (token: string) => Promise<TokenVerdict>;
+  readonly checkToken: CheckToken;
 };
 
 export type ConsoleHandler = ((request: Request) => Promise<Response>) & {
