@@ -1,13 +1,13 @@
-import { createMetrics, type ObservedHealth } from 'instep-operate/metrics';
+import { createMetrics, type MetricsSources } from 'instep-operate/metrics';
 import { expect, test } from 'vitest';
 import { valuesIn } from '../support/service/metrics-service.ts';
 
 /** The gauges of a database in this state. */
-function observed(readHealth: () => Promise<ObservedHealth>) {
+function observed(readIssues: MetricsSources['readIssues']) {
   const { exposition } = createMetrics({
     queued: () => ({ ready: 5, blocked: 4, limit: 9 }),
     poolUse: () => ({ total: 3, idle: 1, waiting: 2 }),
-    readHealth,
+    readIssues,
   });
   return async (series: string) => valuesIn(await exposition.expose()).get(series);
 }
@@ -28,7 +28,7 @@ test('concurrent scrapes share one read of the database, and a later scrape read
   let asked = 0;
   const value = observed(async () => {
     asked += 1;
-    return { issues: [] };
+    return [];
   });
   const all = await Promise.all(Array.from({ length: 5 }, () => value('instep_database_up')));
   expect(all).toEqual([1, 1, 1, 1, 1]);

@@ -23,7 +23,7 @@ import {
 } from 'instep-engine/runtime';
 import type { Issue, OperateContext } from 'instep-operate';
 import { RefusalCounts, refusalsFeature } from 'instep-operate/feature';
-import type { Exposition, GaugeSources } from 'instep-operate/metrics';
+import type { Exposition, MetricsSources } from 'instep-operate/metrics';
 import { accessFeature } from './access/feature.ts';
 import { readAccess, type TeamAccess } from './access/team-access.ts';
 import {
@@ -176,13 +176,12 @@ export async function openService(options: InstepOptions): Promise<Service> {
   const profile = profileIn(options);
   const refusals = new RefusalCounts(now);
   const changes = changesFeature(mode);
-  async function readHealth() {
+  async function readIssues() {
     const { checkHealth } = await import('instep-operate/host');
     const { database, services } = engine;
     const { keyMode = null } = services;
-    return await checkHealth({ database, keyMode, now, otherFeatures: OTHER_FEATURES });
+    return (await checkHealth({ database, keyMode, now, otherFeatures: OTHER_FEATURES })).issues;
   }
-  const readIssues = async () => (await readHealth()).issues;
   // The reports go nowhere until the metrics are started.
   const instrumentation: Instrumentation = { ...NO_INSTRUMENTATION };
   // Anyone can send any number of forged cookies.
@@ -223,7 +222,7 @@ export async function openService(options: InstepOptions): Promise<Service> {
     close: async () => undefined,
   };
   const startMetrics = metricsStart(instrumentation, {
-    ...{ queued: () => engine.queued(), poolUse: database.poolUse, readHealth },
+    ...{ queued: () => engine.queued(), poolUse: database.poolUse, readIssues },
   });
   return {
     ...{ handle, fetch: engine.fetch, ingest, runMaintenance, query, close, stopBeingReady },
@@ -274,7 +273,7 @@ const alertsFeature = (
 /** At the first call, prom-client is loaded, and `instrumentation` begins to count. */
 function metricsStart(
   instrumentation: Instrumentation,
-  sources: GaugeSources,
+  sources: MetricsSources,
 ): () => Promise<Exposition> {
   let started: Promise<Exposition> | undefined;
   async function start(): Promise<Exposition> {
