@@ -16,7 +16,7 @@ const failed = (status: number | null) =>
 
 async function readAll(list: () => Promise<StripePage>, signal = new AbortController().signal) {
   const pages: StripePage[] = [];
-  for await (const page of readPages({ list, cursor: null, signal })) pages.push(page);
+  for await (const page of readPages({ list, signal })) pages.push(page);
   return pages;
 }
 

@@ -83,7 +83,7 @@ const servicesWith = (listSubscriptions: StripeApi['listSubscriptions']) => ({
   nonce: () => 'holder',
 });
 
-test('the job continues one that was interrupted', async () => {
+test('one that was interrupted starts again', async () => {
   const teams = [await store.addTeam(), await store.addTeam()];
   const pages = teams.map(({ customerId }) => [subscriptionOf(customerId)]);
   const { list } = listOf(...pages);
@@ -99,7 +99,7 @@ test('the job continues one that was interrupted', async () => {
   stopping = new AbortController();
   await run(stopping.signal);
   const second = `sub_of_${teams[0]?.customerId}`;
-  expect(cursors).toEqual([null, second, second]);
+  expect(cursors).toEqual([null, second, null, second]);
   for (const { teamId } of teams) {
     expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
   }
@@ -153,19 +153,28 @@ test('asks about no more than 100 customers without a plan, but about all with o
   expect(await query('select from instep.asked_customers')).toHaveLength(170);
 });
 
-test('leaves the list to the instance that has taken over', async () => {
+test('leaves the list to the instance that has taken over, and repairs nothing with it', async () => {
   const { query } = store.database;
-  const { customerId } = await store.addTeam();
+  const { teamId, customerId } = await store.addTeam();
+  await openPipeline(store.database)([receivedEvent({ customerId })]);
   const takenOver: Query = async (statement, values) => {
     if (typeof statement !== 'string' && statement.name === 'read_linked_teams') {
       await query(`update instep.leased_jobs set holder = 'other' where name = 'reconcile'`);
+      // It has begun again, and has not come to the one that goes on.
+      await query(`delete from instep.listed_subscriptions where subscription_id = 'sub_new'`);
     }
     return await query(statement, values);
   };
   const database = { ...store.database, query: takenOver };
-  const reconciling = reconcileWith(listOf([subscriptionOf(customerId)]).list, { database });
-  await expect(reconciling).rejects.toMatchObject({ code: 'RECONCILIATION_FAILED' });
+  const { list } = listOf([
+    subscriptionOf(customerId, { id: 'sub_1', status: 'canceled', ended_at: 1_900_000_000 }),
+    subscriptionOf(customerId, { id: 'sub_new' }),
+  ]);
+  await expect(reconcileWith(list, { database })).rejects.toMatchObject({
+    code: 'RECONCILIATION_FAILED',
+  });
   expect(await query('select from instep.listed_subscriptions')).toHaveLength(1);
+  expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
 });
 
 /** A pipeline that fails for this customer. */

@@ -14,7 +14,6 @@ export async function recordComparison(query: Query, atMs = Date.now()): Promise
     phase: 'done',
     startedAtMs: atMs,
     isDryRun: false,
-    after: null,
     counts: NOTHING_COUNTED,
     completed: { startedAtMs: atMs, endedAtMs: atMs, teams: 1 },
     intervalMs: 24 * 60 * 60 * 1_000,

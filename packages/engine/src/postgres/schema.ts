@@ -250,12 +250,12 @@ create table instep.findings (
 
 -- MAINTENANCE
 
--- Jobs that one instance at a time runs, and that another instance continues after a crash.
+-- Jobs that one instance at a time runs, and that another instance runs after a crash.
 create table instep.leased_jobs (
   name          text        primary key,
   holder        text,
   held_until    timestamptz,
-  -- The last run; one that has not ended is to be continued.
+  -- The last run; one that has not ended is due.
   started_at    timestamptz,
   ended_at      timestamptz,
   -- The job's own record of how far it is.

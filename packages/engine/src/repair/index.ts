@@ -19,7 +19,7 @@ export {
   type ReconciliationIssue,
 } from './reconcile/drift.ts';
 export {
-  type CustomerListing,
+  type Listing,
   listCustomer,
   readListings,
 } from './reconcile/listed-subscriptions.ts';

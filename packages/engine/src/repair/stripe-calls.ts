@@ -13,8 +13,8 @@ export type ListPage = StripePage & {
 
 type ReadPagesOptions = {
   list: (cursor: string | null, signal: AbortSignal) => Promise<StripePage>;
-  /** The pages begin after this object; `null`: at the beginning. */
-  cursor: string | null;
+  /** The pages begin after this object; by default, at the beginning. */
+  cursor?: string | null;
   signal: AbortSignal;
 };
 
@@ -36,14 +36,14 @@ const RETRY_POLICY = {
  * @throws Stopped, DeadlineExceeded or StripeApiFailed
  */
 export async function* readPages(options: ReadPagesOptions): AsyncGenerator<ListPage> {
-  const { list, signal } = options;
+  const { list, cursor = null, signal } = options;
 
-  async function fetchPage(cursor: string | null): Promise<ListPage> {
-    const page = await retry(() => list(cursor, signal), { ...RETRY_POLICY, signal });
+  async function fetchPage(after: string | null): Promise<ListPage> {
+    const page = await retry(() => list(after, signal), { ...RETRY_POLICY, signal });
     return { ...page, cursor: page.hasMore ? cursorAfter(page.objects.at(-1)) : null };
   }
 
-  let next: Promise<ListPage> | null = fetchPage(options.cursor);
+  let next: Promise<ListPage> | null = fetchPage(cursor);
   while (next !== null) {
     const page: ListPage = await next;
     if (signal.aborted) throw new Stopped();

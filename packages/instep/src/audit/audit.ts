@@ -35,7 +35,7 @@ async function runAudit({ database, table, rules, stripeApi, signal, onProgress 
   if (refusal)
     throw new ReconciliationFailed('STRIPE_KEY_FORBIDDEN', `STRIPE_SECRET_KEY ${refusal}`);
   const api = createStripeApiWith(get);
-  const services = { ...api, api, cursor: null, now: Date.now, signal };
+  const services = { ...api, api, now: Date.now, signal };
   const findings = new Findings(rules);
   for await (const page of readListings(services)) {
     findings.add(page);

@@ -1,6 +1,6 @@
 // What is wrong with the rows of any table: the engine's comparison of a team with Stripe's list, where no log tells more.
 
-import { type CustomerListing, compare, ReconciliationFailed } from 'instep-engine/repair';
+import { compare, type Listing, ReconciliationFailed } from 'instep-engine/repair';
 import { bestOf, ENDED_STATUSES, isCharged, type Json, NO_STATE } from 'instep-engine/rule';
 import { counted } from 'instep-engine/runtime';
 import { type ListedSubscription, parseListedSubscription } from 'instep-engine/stripe';
@@ -87,7 +87,7 @@ export class Findings {
   }
 
   /** Adds a page of Stripe's list, or what it lists of one customer. @throws ReconciliationFailed */
-  add({ subscriptions, unreadable }: CustomerListing): void {
+  add({ subscriptions, unreadable }: Listing): void {
     if (unreadable > 0) {
       const message = `${counted(unreadable, 'subscription')} could not be read: upgrade Instep`;
       throw new ReconciliationFailed('RECONCILIATION_FAILED', message);

@@ -30,7 +30,7 @@ import {
   isAlive,
   type ReconciliationIssue,
 } from './drift.ts';
-import { byCustomer, type CustomerListing, listCustomer } from './listed-subscriptions.ts';
+import { byCustomer, type Listing, listCustomer } from './listed-subscriptions.ts';
 
 export type ReconcileServices = {
   readonly database: Database;
@@ -55,6 +55,8 @@ export type ReconcileOptions = ReconcileServices & {
    * does not list yet.
    */
   readonly isNew?: boolean;
+  /** How often all teams are compared. */
+  readonly intervalMs?: number;
 };
 
 const count = v.optional(v.pipe(v.number(), v.integer()), 0);
@@ -79,7 +81,7 @@ export type Answered = {
   readonly customerId: string;
   readonly teams: readonly LinkedTeam[];
   readonly askedAtMs: number;
-  readonly listed: CustomerListing | null;
+  readonly listed: Listing | null;
 };
 
 /** Asks Stripe about a customer, and compares its teams with the answer. */
@@ -151,7 +153,7 @@ export async function reportTeamless(
 async function compareWith(
   customerId: string,
   before: readonly LinkedTeam[],
-  listed: CustomerListing,
+  listed: Listing,
   options: ReconcileOptions,
 ): Promise<Partial<Counts>> {
   const { database, isDryRun, onIssue, isNew = false } = options;
@@ -201,7 +203,7 @@ type Names = ReadonlyMap<string, string>;
 /** Compares the teams of a customer and its subscriptions, both at one moment, with what Stripe lists. */
 async function findDrifts(
   customerId: string,
-  { subscriptions: listed, unreadable }: CustomerListing,
+  { subscriptions: listed, unreadable }: Listing,
   names: Names,
   { database, planSelection, now }: ReconcileOptions,
 ): Promise<Comparison & { readonly teams: readonly LinkedTeam[] }> {

@@ -11,53 +11,46 @@ import {
   type ListedSubscription,
   parseListedSubscription,
 } from '../../stripe/subscription-snapshot.ts';
-import { type ListPage, readPages } from '../stripe-calls.ts';
+import { readPages } from '../stripe-calls.ts';
 
-type Listing = {
+/** What Stripe has listed: a page of all subscriptions, or those of a customer. */
+export type Listing = {
   readonly subscriptions: readonly ListedSubscription[];
   readonly unreadable: number;
-  /** The next page begins after the subscription with this id; `null` after the last page. */
-  readonly cursor: string | null;
 };
 
 type ListingOptions = {
   readonly listSubscriptions: StripeApi['listSubscriptions'];
   readonly customerId?: string;
-  readonly cursor: string | null;
   readonly now: () => number;
   readonly signal: AbortSignal;
 };
 
 /** Reads Stripe's list of subscriptions page by page. @throws Stopped, DeadlineExceeded or StripeApiFailed */
 export async function* readListings(options: ListingOptions): AsyncGenerator<Listing> {
-  const { listSubscriptions, customerId, cursor, now, signal } = options;
+  const { listSubscriptions, customerId, now, signal } = options;
   const list = (cursor: string | null, signal: AbortSignal) =>
     listSubscriptions({ customerId, cursor }, signal);
-  for await (const page of readPages({ list, cursor, signal })) yield readListing(page, now());
+  for await (const page of readPages({ list, signal })) {
+    const { objects } = page;
+    const asOfSeconds = lastShownSecond(page, now());
+    const subscriptions = objects.flatMap((one) => parseListedSubscription(one, asOfSeconds) ?? []);
+    yield { subscriptions, unreadable: objects.length - subscriptions.length };
+  }
 }
-
-function readListing(page: ListPage, nowMs: number): Listing {
-  const { objects, cursor } = page;
-  const asOfSeconds = lastShownSecond(page, nowMs);
-  const subscriptions = objects.flatMap((one) => parseListedSubscription(one, asOfSeconds) ?? []);
-  return { ...{ subscriptions, cursor }, unreadable: objects.length - subscriptions.length };
-}
-
-/** What Stripe has answered about a customer. */
-export type CustomerListing = Omit<Listing, 'cursor'>;
 
 /** All subscriptions of a customer; `null` when Stripe does not know the customer, or refuses the id, such as an empty one. */
 export async function listCustomer(
   customerId: string,
   { api, now }: { readonly api: Pick<StripeApi, 'listSubscriptions'>; readonly now: () => number },
   signal: AbortSignal,
-): Promise<CustomerListing | null> {
+): Promise<Listing | null> {
   // A page can repeat one of the page before.
   const subscriptions = new Map<string, ListedSubscription>();
   let unreadable = 0;
   const { listSubscriptions } = api;
   try {
-    const options = { listSubscriptions, customerId, cursor: null, now, signal };
+    const options = { listSubscriptions, customerId, now, signal };
     for await (const page of readListings(options)) {
       for (const one of page.subscriptions) subscriptions.set(one.subscriptionId, one);
       unreadable += page.unreadable;
@@ -73,7 +66,7 @@ export async function deleteListed(query: Query): Promise<void> {
   await query({ name: 'delete_listed', text: 'truncate instep.listed_subscriptions' });
 }
 
-/** Stores listed subscriptions, in place of those that were listed before. */
+/** Stores listed subscriptions, in place of older answers: an instance that lost its lease can still store one. */
 export async function storeListed(
   query: Query,
   listed: readonly ListedSubscription[],
@@ -81,14 +74,15 @@ export async function storeListed(
   await query({
     name: 'store_listed',
     text: `
-      insert into instep.listed_subscriptions (customer_id, subscription_id, details, as_of)
+      insert into instep.listed_subscriptions as listed (customer_id, subscription_id, details, as_of)
       select distinct on (customer_id, subscription_id)
              customer_id, subscription_id, object, to_timestamp(as_of_seconds)
         from unnest($1::text[], $2::text[], $3::json[], $4::bigint[])
-          as listed (customer_id, subscription_id, object, as_of_seconds)
+          as answer (customer_id, subscription_id, object, as_of_seconds)
           on conflict (customer_id, subscription_id) do update
          set details = excluded.details,
-             as_of   = excluded.as_of`,
+             as_of   = excluded.as_of
+       where listed.as_of <= excluded.as_of`,
     values: columnArrays(listed, 'customerId', 'subscriptionId', 'object', 'asOfSeconds'),
   });
 }

@@ -1,11 +1,11 @@
 // Compares all teams with Stripe, or those of one customer: for a command, an operator, and a job of maintenance.
 
 import * as v from 'valibot';
-import type { Query } from '../../postgres/database.ts';
+import type { ApplicationId } from '../../postgres/application.ts';
+import { pagesOf } from '../../postgres/examine.ts';
 import { readStates } from '../../postgres/statements/customers.ts';
 import { deleteOldIssues, readCustomersWithIssue } from '../../postgres/statements/issues.ts';
 import { type LinkedTeam, readLinkedTeams, readTeamsOf } from '../../postgres/statements/teams.ts';
-import type { CustomerState } from '../../rule/customer-state.ts';
 import { hasPlan } from '../../rule/plan.ts';
 import { ENDED_STATUSES } from '../../rule/status.ts';
 import { DeadlineExceeded } from '../../runtime/deadline.ts';
@@ -27,7 +27,12 @@ import {
   type ReconcileServices,
   reportTeamless,
 } from './compare-customer.ts';
-import { type CompareRules, compare, type ReconciliationIssue } from './drift.ts';
+import {
+  type ComparedCustomer,
+  type CompareRules,
+  compare,
+  type ReconciliationIssue,
+} from './drift.ts';
 import {
   byCustomer,
   deleteListed,
@@ -45,9 +50,6 @@ type ReconciliationCode =
 
 /** A reconciliation was not begun, or not completed. The repairs made until then stay. */
 export class ReconciliationFailed extends CodedError<ReconciliationCode> {}
-
-/** How often all teams are compared; the run then continues one that was interrupted. */
-type Repetition = { readonly intervalMs?: number };
 
 /**
  * Reconciles all teams now.
@@ -85,7 +87,7 @@ export function createReconcileJob(services: ReconcileServices, intervalMs: numb
 
 /** `null`: it is not due, or another one is running. */
 async function reconcileIfDue(
-  options: ReconcileOptions & Repetition,
+  options: ReconcileOptions,
   dueAfterMs: number,
   signal: AbortSignal,
 ): Promise<Counts | null> {
@@ -98,8 +100,6 @@ async function reconcileIfDue(
 const integer = v.pipe(v.number(), v.integer());
 const progressShape = v.object({
   phase: v.picklist(['listing', 'comparing', 'done']),
-  /** The phase continues after this subscription or team; `null`: at the beginning. */
-  after: v.nullable(v.union([integer, v.string()])),
   startedAtMs: integer,
   isDryRun: v.boolean(),
   counts: countsShape,
@@ -124,73 +124,62 @@ function added(counts: Counts, found: Partial<Counts>): Counts {
   return v.parse(countsShape, Object.fromEntries(sums));
 }
 
-/** An older list is too outdated to compare with. */
-const RESUMABLE_MS = 24 * 60 * 60 * 1_000;
-
-type StartOptions = Pick<ReconcileOptions, 'isDryRun' | 'now'> & Repetition;
-
-/** Where a reconciliation starts: where the last one was interrupted, if it can continue it. */
-function startOf(saved: unknown, { isDryRun, intervalMs, now }: StartOptions): Progress {
-  const startedAtMs = now();
-  const last = readProgress(saved);
-  const { completed = null } = last ?? {};
-  const kept = { completed, intervalMs: intervalMs ?? last?.intervalMs ?? null };
-  const isResumed =
-    intervalMs !== undefined &&
-    last !== null &&
-    last.phase !== 'done' &&
-    last.isDryRun === isDryRun &&
-    startedAtMs - last.startedAtMs <= RESUMABLE_MS;
-  if (isResumed) return { ...last, ...kept };
-  const beginning = { phase: 'listing', after: null, counts: NOTHING_COUNTED } as const;
-  return { ...beginning, ...kept, startedAtMs, isDryRun };
-}
-
 /**
  * Reconciles all teams: stores Stripe's list of subscriptions page by page, and compares the teams when the
  * list is complete. A customer's subscriptions can be on different pages, and comparing with only some of
- * them would take away a plan that is paid for.
+ * them would take away a plan that is paid for. One that was interrupted starts again.
  *
  * @throws Stopped, DeadlineExceeded, StripeApiFailed or ReconciliationFailed
  */
 async function reconcileAll(
   run: LeasedRun,
-  options: ReconcileOptions & Repetition,
+  options: ReconcileOptions,
   signal: AbortSignal,
 ): Promise<Counts> {
-  const { database, now, api } = options;
+  const { database, now, api, isDryRun } = options;
   const { query } = database;
-  let progress = startOf(run.progress, options);
-  const { startedAtMs } = progress;
+  const startedAtMs = now();
+  const last = readProgress(run.progress);
+  let progress: Progress = {
+    ...{ phase: 'listing', startedAtMs, isDryRun, counts: NOTHING_COUNTED },
+    completed: last?.completed ?? null,
+    intervalMs: options.intervalMs ?? last?.intervalMs ?? null,
+  };
 
-  async function save(next: Pick<Progress, 'phase' | 'after'>, found: Partial<Counts>) {
-    progress = { ...progress, ...next, counts: added(progress.counts, found) };
+  async function save(phase: Progress['phase'], found: Partial<Counts>) {
+    progress = { ...progress, phase, counts: added(progress.counts, found) };
     await run.saveProgress(progress);
   }
 
-  // Makes it possible to resume even if it is interrupted before the first page.
-  await save(progress, {});
-  if (progress.phase === 'listing') {
-    const cursor = progress.after === null ? null : String(progress.after);
-    if (cursor === null) await deleteListed(query);
-    const teamless = new Set<string>();
-    const { listSubscriptions } = api;
-    for await (const page of readListings({ listSubscriptions, cursor, now, signal })) {
-      const { subscriptions, unreadable, cursor: after } = page;
-      const customersWithoutTeam = await storePage(subscriptions, teamless, options);
-      const found = { subscriptions: subscriptions.length, unreadable, customersWithoutTeam };
-      await save({ phase: after === null ? 'comparing' : 'listing', after }, found);
-    }
+  await save('listing', {});
+  await deleteListed(query);
+  const teamless = new Set<string>();
+  for await (const page of readListings({
+    listSubscriptions: api.listSubscriptions,
+    now,
+    signal,
+  })) {
+    const { subscriptions, unreadable } = page;
+    const customersWithoutTeam = await storePage(subscriptions, teamless, options);
+    await save('listing', {
+      subscriptions: subscriptions.length,
+      unreadable,
+      customersWithoutTeam,
+    });
   }
 
-  const quiet = { left: MAX_QUIET };
-  for (;;) {
-    const { found: teams, examinedTo } = await readLinkedTeams(query, progress.after);
-    const found = await compareTeams(teams, { startedAtMs, quiet }, options, signal);
-    // After the last page, only the teams that were added meanwhile are left.
-    const after = examinedTo ?? teams.at(-1)?.id ?? progress.after;
-    await save({ phase: 'comparing', after }, { ...found, teams: teams.length });
-    if (examinedTo === null) break;
+  let quietLeft = MAX_QUIET;
+  const readTeams = (after: ApplicationId | null) => readLinkedTeams(query, after);
+  for await (const teams of pagesOf(readTeams)) {
+    const judged = await judgeCustomers(teams, startedAtMs, options);
+    // While it has the lease, what it has read is the whole list: another comparison begins by deleting it.
+    await save('comparing', { teams: teams.length });
+    const quiet = judged.filter(({ verdict }) => verdict === 'quiet').slice(0, quietLeft);
+    quietLeft -= quiet.length;
+    const isToAsk = (one: Judged) => isWrong(one) || quiet.includes(one);
+    const right = judged.filter((one) => !isToAsk(one)).map(({ customerId }) => customerId);
+    await storeAnswered(query, right, startedAtMs);
+    await save('comparing', await repairCustomers(judged.filter(isToAsk), options, signal));
   }
   const { counts } = progress;
   const completed = { startedAtMs, endedAtMs: now(), teams: counts.teams };
@@ -221,52 +210,24 @@ async function storePage(
   return customerIds.length;
 }
 
-/** A customer of teams, with what is known and listed of it. */
-type Listed = Omit<Answered, 'listed'> & {
-  readonly listed: readonly ListedSubscription[];
-  readonly state: CustomerState;
-  readonly hasIssue: boolean;
-};
+/**
+ * A customer of teams, and what is listed of it. `differs`: the list shows it. `unclear`: Stripe has to be asked. `quiet`:
+ * neither the list nor anything else shows a plan.
+ */
+type Judged = Answered & { readonly verdict: 'right' | 'differs' | 'unclear' | 'quiet' };
 
-/** Each takes a connection, and requests use the same pool. */
-const CUSTOMERS_AT_ONCE = 5;
+/**
+ * How many quiet customers are asked about, for ids that Stripe does not know, and for test clocks, whose customers no list
+ * shows. An app can have many that never subscribe.
+ */
+const MAX_QUIET = 100;
 
-/** Compares the customers of some teams with the list, asks about those that it leaves unclear, and repairs what differs. */
-async function compareTeams(
+/** Compares the customers of some teams with the list. One with teams on several pages belongs to the page of the first. */
+async function judgeCustomers(
   some: readonly LinkedTeam[],
-  { startedAtMs, quiet }: { readonly startedAtMs: number; readonly quiet: Quiet },
-  options: ReconcileOptions,
-  signal: AbortSignal,
-): Promise<Partial<Counts>> {
-  const { database, planSelection, now } = options;
-  const { query } = database;
-  const { customers, names } = await readCustomers(query, some, startedAtMs);
-  const rules = { planSelection, names, nowMs: now() };
-  const judged = customers.map((one) => ({ ...one, verdict: verdictOf(one, rules, quiet) }));
-  const right = judged.filter(({ verdict }) => verdict === 'right');
-  await storeAnswered(
-    query,
-    right.map(({ customerId }) => customerId),
-    startedAtMs,
-  );
-  const others = judged.filter(({ verdict }) => verdict !== 'right');
-  let counts: Counts = NOTHING_COUNTED;
-  for (let next = 0; next < others.length; next += CUSTOMERS_AT_ONCE) {
-    if (signal.aborted) throw new Stopped();
-    const together = others.slice(next, next + CUSTOMERS_AT_ONCE).map((customer) => {
-      const listed = { subscriptions: customer.listed, unreadable: 0 };
-      return customer.verdict === 'unclear'
-        ? compareCustomer(customer.customerId, options, signal)
-        : compareAnswer({ ...customer, listed }, options, signal);
-    });
-    counts = (await Promise.all(together)).reduce(added, counts);
-  }
-  const { drifts, repaired, unknownCustomers } = counts;
-  return { drifts, repaired, unknownCustomers };
-}
-
-/** One with teams on several pages belongs to the page of the first. */
-async function readCustomers(query: Query, some: readonly LinkedTeam[], askedAtMs: number) {
+  askedAtMs: number,
+  { database: { query }, planSelection, now }: ReconcileOptions,
+): Promise<readonly Judged[]> {
   const someIds = new Set(some.map(({ id }) => id));
   const teams = await readTeamsOf(
     query,
@@ -277,45 +238,63 @@ async function readCustomers(query: Query, some: readonly LinkedTeam[], askedAtM
   const listedOf = byCustomer(await readListed(query, customerIds));
   const withIssue = await readCustomersWithIssue(query, customerIds);
   const states = await readStates(query, customerIds);
-  const customers = ofCustomers.map(([customerId, teams]): Listed => {
+  const rules = { planSelection, names: states.names, nowMs: now() };
+  return ofCustomers.map(([customerId, teams]) => {
     const listed = listedOf.get(customerId) ?? [];
-    const hasIssue = withIssue.has(customerId);
-    return { customerId, teams, listed, askedAtMs, state: states.of(customerId), hasIssue };
+    const compared = { teams, listed, state: states.of(customerId) };
+    return {
+      ...{ customerId, teams, askedAtMs, listed: { subscriptions: listed, unreadable: 0 } },
+      verdict:
+        listed.length > 0
+          ? verdictOf(compared, rules)
+          : verdictOfUnlisted(compared, withIssue.has(customerId)),
+    };
   });
-  return { customers, names: states.names };
 }
 
-/**
- * How many more customers are asked about although neither the list nor anything else shows a plan: for ids that Stripe does
- * not know, and for test clocks, whose customers no list shows. An app can have many that never subscribe.
- */
-type Quiet = { left: number };
-
-const MAX_QUIET = 100;
-
-/** `differs`: the list shows it, also that it knows the teams' subscriptions. `unclear`: Stripe has to be asked. */
-function verdictOf(
-  { teams, listed, state, hasIssue }: Listed,
-  rules: CompareRules,
-  quiet: Quiet,
-): 'right' | 'differs' | 'unclear' {
-  if (listed.length === 0) {
-    const isQuiet = !hasIssue && !teams.some(({ plan }) => hasPlan(plan)) && hasEnded(state);
-    if (isQuiet) quiet.left -= 1;
-    return isQuiet && quiet.left < 0 ? 'right' : 'unclear';
-  }
-  const { drifts, statuses } = compare({ teams, state, listed }, rules);
+function verdictOf(customer: ComparedCustomer, rules: CompareRules): Judged['verdict'] {
+  const { drifts, statuses } = compare(customer, rules);
   if (drifts.length === 0 && statuses.length === 0) return 'right';
   // Without a subscription's id in its row, the app can't have written one that is newer than the list.
   const isListed = ({ plan: { providerSubscriptionId: id } }: LinkedTeam) =>
-    !id || listed.some(({ subscriptionId }) => subscriptionId === id);
-  return teams.every(isListed) ? 'differs' : 'unclear';
+    !id || customer.listed.some(({ subscriptionId }) => subscriptionId === id);
+  return customer.teams.every(isListed) ? 'differs' : 'unclear';
 }
 
-const hasEnded = ({ subscriptions }: CustomerState) =>
-  [...subscriptions.values()].every(({ latest }) =>
+function verdictOfUnlisted({ teams, state }: ComparedCustomer, hasIssue: boolean) {
+  const hasEnded = [...state.subscriptions.values()].every(({ latest }) =>
     ENDED_STATUSES.includes(latest.reported.status),
   );
+  const isQuiet = hasEnded && !hasIssue && !teams.some(({ plan }) => hasPlan(plan));
+  return isQuiet ? 'quiet' : 'unclear';
+}
+
+const isWrong = ({ verdict }: Judged) => verdict === 'differs' || verdict === 'unclear';
+
+/** Each takes a connection, and requests use the same pool. */
+const CUSTOMERS_AT_ONCE = 5;
+
+/** Asks about the customers that the list leaves unclear, and repairs those that differ. */
+async function repairCustomers(
+  customers: readonly Judged[],
+  options: ReconcileOptions,
+  signal: AbortSignal,
+): Promise<Partial<Counts>> {
+  let counts: Counts = NOTHING_COUNTED;
+  for (let next = 0; next < customers.length; next += CUSTOMERS_AT_ONCE) {
+    if (signal.aborted) throw new Stopped();
+    const together = customers
+      .slice(next, next + CUSTOMERS_AT_ONCE)
+      .map((customer) =>
+        customer.verdict === 'differs'
+          ? compareAnswer(customer, options, signal)
+          : compareCustomer(customer.customerId, options, signal),
+      );
+    counts = (await Promise.all(together)).reduce(added, counts);
+  }
+  const { drifts, repaired, unknownCustomers } = counts;
+  return { drifts, repaired, unknownCustomers };
+}
 
 /** Waits for a comparison. @throws ReconciliationFailed, or an error that is not Stripe's */
 export async function explainFailure<Result>(work: Promise<Result>): Promise<Result> {
