@@ -6,10 +6,10 @@ import {
   columnOf,
   comparable,
   fieldsOf,
+  isOtherPlan,
   type TeamsTable,
   teamField,
   teamValue,
-  valueInTeam,
 } from '../postgres/teams-table.ts';
 import { PLAN_FIELDS } from '../rule/plan-fields.ts';
 import { FACT_COLUMNS } from './customer-columns.ts';
@@ -69,10 +69,7 @@ export function writeText(teams: TeamsTable): string {
   const returned = fields.map(
     (field, index) => `${teamField(teams, field)}::${field.type} as ${after[index]}`,
   );
-  // The application can shorten a name.
-  const compared = fields.filter(({ name }) => name !== 'planName');
-  const comparedAfter = compared.map((field) => `${columnOf(field)}_after`);
-  const expected = compared.map((field) => valueInTeam(teams, field, columnOf(field)));
+  const isOther = isOtherPlan(teams, (field) => `${columnOf(field)}_after`, columnOf);
   // PostgreSQL must know the type of each parameter, also where no column has a name.
   const typedNames = teams.plan.has('planName') ? '' : '\n     and $5::boolean is not null';
 
@@ -180,9 +177,7 @@ planned as (
    where cause is not null
      and case
            when planned.team_id is null
-                or (${lines(comparedAfter, 20)})
-                   is distinct from
-                   (${lines(expected, 20)})
+                or ${isOther}
            then instep.refuse_unwritten_plan()
            else (${lines(before, 17)})
                 is distinct from

@@ -8,13 +8,18 @@ import type { ConnectionOptions, PoolUse } from './connection-options.ts';
 import { type Connection, Connections, type Purpose } from './connections.ts';
 import { parseDatabaseUrl } from './database-url.ts';
 import {
+  DatabaseError,
   DatabaseUnavailable,
   databaseError,
   isOfServer,
   type NextStep,
-  nextStepAfter,
 } from './errors.ts';
-import { columnValues, sessionSettings, setSettings } from './session-settings.ts';
+import {
+  ANSWER_MARGIN_MS,
+  columnValues,
+  sessionSettings,
+  setSettings,
+} from './session-settings.ts';
 import {
   type NamedStatement,
   type Query,
@@ -97,9 +102,6 @@ export function openDatabase(options: DatabaseOptions): Database {
 /** At least one of several conflicting transactions succeeds, so a few attempts are enough. */
 const MAX_CALLS = 5;
 
-/** The server's own timeout comes first. This one is for a server that does not answer at all. */
-const ANSWER_MARGIN_MS = 500;
-
 class PooledDatabase implements Database {
   #options: DatabaseOptions;
   #statements: Statements;
@@ -161,7 +163,7 @@ class PooledDatabase implements Database {
       } catch (error) {
         if (isOfServer(error)) void this.#connections.discard(connection, error);
         else this.#connections.release(connection);
-        const nextStep = nextStepAfter(error);
+        const nextStep = error instanceof DatabaseError ? error.nextStep : 'give up';
         if (calls === MAX_CALLS || !repeatedAfter.includes(nextStep)) throw error;
         if (nextStep === 'unprepare') this.#statements.stopPreparing();
       }

@@ -37,9 +37,10 @@ export {
 export { checkSchema, SchemaMismatch } from './migrate.ts';
 export { ENGINE_MIGRATIONS, type Migration, newestVersion } from './migrations.ts';
 export { type NeonSql, neonDatabase } from './neon-database.ts';
-export { type PostgresJs, postgresJsDatabase, SESSION_OPTIONS } from './postgres-js-database.ts';
+export { type PostgresJs, postgresJsDatabase } from './postgres-js-database.ts';
 export { type FeatureSchema, type PrepareOptions, prepareServer } from './prepare.ts';
 export { createTables, ENGINE_SCHEMA } from './schema.ts';
+export { SESSION_OPTIONS } from './session-settings.ts';
 export {
   columnArrays,
   type NamedStatement,

@@ -11,7 +11,7 @@ export type Settings = Readonly<Record<string, string | number | readonly string
  * arrays, and the warning about a commit that no standby has. Plans are not compiled (`jit`): PostgreSQL
  * would compile the statements on a table without an index, which never pays.
  */
-export const SESSION_SETTINGS: Settings = {
+const SESSION_SETTINGS: Settings = {
   datestyle: 'ISO',
   timezone: 'UTC',
   bytea_output: 'hex',
@@ -25,19 +25,31 @@ export const SESSION_SETTINGS: Settings = {
  * small can have grown.
  */
 export const LOG_SETTINGS: Settings = {
+  ...SESSION_SETTINGS,
   default_transaction_isolation: 'read committed',
   plan_cache_mode: 'force_generic_plan',
   enable_seqscan: 'off',
 };
 
+/** `LOG_SETTINGS` for the `options` of a connection, whatever the database or the role sets. */
+export const SESSION_OPTIONS = Object.entries({
+  ...LOG_SETTINGS,
+  default_transaction_read_only: 'off',
+  synchronous_commit: 'on',
+})
+  .map(([name, value]) => `-c ${name}=${String(value).replaceAll(' ', '\\ ')}`)
+  .join(' ');
+
+/** The server ends a statement at its timeout. This long after, it is one that does not answer at all. */
+export const ANSWER_MARGIN_MS = 500;
+
 /** The settings of sessions for the statements of the log, and for others. */
 export function sessionSettings(statementTimeoutMs: number, searchPath: readonly string[] | null) {
   const others: Settings = {
-    // The server itself ends what takes longer.
+    ...SESSION_SETTINGS,
     statement_timeout: statementTimeoutMs,
     lock_timeout: Math.ceil(statementTimeoutMs / 2),
     idle_in_transaction_session_timeout: statementTimeoutMs * 2,
-    ...SESSION_SETTINGS,
     ...(searchPath && { search_path: searchPath }),
   };
   return { others, log: { ...others, ...LOG_SETTINGS } };

@@ -98,6 +98,18 @@ export class Statements {
   }
 }
 
+/** A value as PostgreSQL reads it, for drivers that would make JSON of a text that is JSON already. */
+export function textOf(value: unknown): string | null {
+  if (value === null || value === undefined) return null;
+  if (value instanceof Uint8Array) return `\\x${Buffer.from(value).toString('hex')}`;
+  if (!Array.isArray(value)) return String(value);
+  const elements = value.map((element) => {
+    const text = textOf(element);
+    return text === null ? 'null' : `"${text.replace(/["\\]/g, '\\$&')}"`;
+  });
+  return `{${elements.join(',')}}`;
+}
+
 /** The values of these properties, one list for each, as `unnest` expects them. */
 export function columnArrays<Row>(
   rows: readonly Row[],

@@ -124,9 +124,29 @@ export function comparable(value: string, type: Field['type']): string {
 }
 
 /** SQL: what a row has of this value, which has the type of the field, once it was written there. */
-export function valueInTeam(teams: TeamsTable, field: Field, value: string): string {
+function valueInTeam(teams: TeamsTable, field: Field, value: string): string {
   const isFlag = field.type === 'boolean' && !columnIn(teams, field).isNullable;
   return isFlag ? `coalesce(${value}, false)` : value;
+}
+
+/**
+ * SQL: whether a row has got another plan than it should, by the columns of both. A trigger can change it, and an
+ * application can shorten its name, which is not compared.
+ */
+export function isOtherPlan(
+  teams: TeamsTable,
+  written: (field: Field) => string,
+  wanted: (field: Field) => string,
+): string {
+  const fields = fieldsOf(teams).filter(({ name }) => name !== 'planName');
+  if (fields.length === 0) return 'false';
+  const expected = fields.map((field) => valueInTeam(teams, field, wanted(field)));
+  const [actual, planned] = [fields.map(written), expected].map((values) => {
+    return `(${values.join(',\n                    ')})`;
+  });
+  return `${actual}
+                   is distinct from
+                   ${planned}`;
 }
 
 /** SQL: the assignment of this value, which has the type of the field, to the column of a team's row. */

@@ -77,7 +77,7 @@ export async function setPlan(
     if (!plans.includes(planName)) return failed({ code: 'unknown-plan', planName, plans });
   }
   return await inTransaction<Outcome>(async (query) => {
-    const team = await lockTeam(query, teamId, 'no key update');
+    const team = await lockTeam(query, teamId);
     if (team === null) return failed({ code: 'no-such-team', text: String(teamId) });
     const { id, customerId, plan } = team;
     // The table has no column for it.

@@ -4,7 +4,6 @@
 import type { PlanInRow } from '../../rule/plan-fields.ts';
 import type { ApplicationId } from '../application.ts';
 import type { Query } from '../database.ts';
-import { columnArrays } from '../statement.ts';
 
 /** Why a team or a customer has an issue. The table `instep.findings` has these in its column `problem`. */
 export const ISSUE_CAUSES = [
@@ -43,21 +42,21 @@ export async function storeIssues(
   found: readonly FoundIssue[],
   causes: readonly IssueCause[] = ISSUE_CAUSES,
 ): Promise<void> {
-  const rows = found.map(({ teamId, plan, shouldBe, ...others }) => ({
-    beganSeconds: null,
-    refusedBy: null,
-    ...others,
-    teamId: teamId === null ? '' : String(teamId),
-    plan: plan === undefined ? null : JSON.stringify(plan),
-    shouldBe: shouldBe === undefined ? null : JSON.stringify(shouldBe),
-  }));
   await query({
     name: 'store_issues',
     text: `
       with found as (
-        select *
-          from unnest($3::text[], $4::text[], $5::text[], $6::jsonb[], $7::jsonb[], $8::bigint[], $9::text[])
-            as found (customer_id, team_id, problem, plan, should_be, began_seconds, refused_by)
+        select "customerId" as customer_id,
+               coalesce("teamId", '') as team_id,
+               cause as problem,
+               plan,
+               "shouldBe" as should_be,
+               to_timestamp("beganSeconds") as began_at,
+               "refusedBy" as refused_by
+          from json_to_recordset($3::json) as issue (
+                 "customerId" text, "teamId" text, cause text, plan jsonb, "shouldBe" jsonb,
+                 "beganSeconds" bigint, "refusedBy" text
+               )
       ), gone as (
         delete from instep.findings as known
          where customer_id = any ($1::text[])
@@ -71,7 +70,7 @@ export async function storeIssues(
       )
       insert into instep.findings as known
              (customer_id, team_id, problem, plan, should_be, began_at, refused_by)
-      select customer_id, team_id, problem, plan, should_be, to_timestamp(began_seconds), refused_by
+      select customer_id, team_id, problem, plan, should_be, began_at, refused_by
         from found
           on conflict (customer_id, team_id) do update
          set problem   = excluded.problem,
@@ -92,20 +91,7 @@ export async function storeIssues(
              seen_at   = now()
        where known.problem = any ($2::text[])
           or known.plan is distinct from excluded.plan`,
-    values: [
-      customerIds,
-      causes,
-      ...columnArrays(
-        rows,
-        'customerId',
-        'teamId',
-        'cause',
-        'plan',
-        'shouldBe',
-        'beganSeconds',
-        'refusedBy',
-      ),
-    ],
+    values: [customerIds, causes, JSON.stringify(found)],
   });
 }
 

@@ -36,7 +36,7 @@ export async function linkTeam(
   { expectedCustomerId, operator = null }: LinkOptions = {},
 ): Promise<string | null> {
   await query(LIMIT_WAIT);
-  const team = await lockTeam(query, id, 'update');
+  const team = await lockTeam(query, id);
   if (team === null) throw notLinked();
   const { customerId: former } = team;
   if (former === customerId) return customerId;

@@ -115,28 +115,15 @@ export async function readTeam(query: Query, id: ApplicationId): Promise<Team | 
   return team;
 }
 
-/**
- * How to lock a team. `no key update`: an application that inserts rows which reference the team need not wait. `update` to
- * link it, because the column has a unique index in most applications. With `nowait`, it is an error if another transaction
- * has locked it.
- */
-type TeamLock = 'no key update' | 'no key update nowait' | 'update';
+const LOCK_TEAM = (tables: ApplicationTables) => `${TEAM_WITH_ID(tables)} for update`;
 
 /**
  * The team with this id, locked until the transaction ends; `null`: there is none.
  *
  * @throws DatabaseRefused when row level security hides it from updates; DatabaseBusy
  */
-export async function lockTeam(
-  query: Query,
-  id: ApplicationId,
-  lock: TeamLock,
-): Promise<Team | null> {
-  const [team] = await query<Team>({
-    name: `lock_team for ${lock}`,
-    text: (tables) => `${TEAM_WITH_ID(tables)} for ${lock}`,
-    values: [id],
-  });
+export async function lockTeam(query: Query, id: ApplicationId): Promise<Team | null> {
+  const [team] = await query<Team>({ name: 'lock_team', text: LOCK_TEAM, values: [id] });
   if (team !== undefined) return team;
   if ((await readTeam(query, id)) === null) return null;
   throw new DatabaseRefused(
