@@ -1,10 +1,12 @@
+import { findTeams, type TeamFilter } from 'instep/operate';
+import type { Query } from 'instep-engine/postgres';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { openConsole } from '../support/browser/console-pages.ts';
 import { addTeam, readCustomerIdsOf } from '../support/internals/rows.ts';
 import { connect, createDatabase } from '../support/postgres/test-database.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
 import { receivedEvent } from '../support/stripe/events.ts';
-import { indexesUsed } from '../support/stripe/plans.ts';
+import { indexesUsed, rowsRead } from '../support/stripe/plans.ts';
 
 const { database } = await createDatabase();
 const { query } = database;
@@ -161,6 +163,23 @@ test('an event far back in the log is found by continued searching', async () =>
   const { location } = await search('evt_parked');
   expect(location).toBe('/events?search=evt_parked');
   expect((await continued(location)).text).toContain('evt_parked');
+});
+
+test.each<[string, TeamFilter, number]>([
+  ['all teams', {}, 6_000],
+  ['teams by a part of a name', { text: 'nobody' }, 6_000],
+  ['teams by a status', { status: 'active' }, 6_000],
+  ['the team with an id', { text: `#${acme}` }, 10],
+  ['the team of a customer', { text: 'cus_acme' }, 10],
+  ['the team of a subscription', { text: 'sub_acme' }, 10],
+])('a page of %s reads a limited number of rows', async (_, filter, most) => {
+  await query("insert into teams (name) select 'Crowd' from generate_series(1, 20000)");
+  await query('vacuum analyze teams');
+  const work = async (explaining: Query) => {
+    for await (const _ of findTeams({ database: { query: explaining } }, filter).all()) break;
+  };
+  expect(await rowsRead(database, 'teams', work)).toBeLessThan(most);
+  await query("delete from teams where name = 'Crowd'");
 });
 
 test('a search of teams stops in time, says how far it got, and continues on the next page', async () => {

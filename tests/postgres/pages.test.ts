@@ -1,7 +1,17 @@
 import fc from 'fast-check';
 import type { PageStart } from 'instep/operate';
+import type { ApplicationTables, NamedStatement } from 'instep-engine/postgres';
 import { expect, test, vi } from 'vitest';
-import { searchOf } from '../support/internals/database.ts';
+import { type Query, searchOf } from '../support/internals/database.ts';
+
+/** A statement for a page: what it returns is made up below. */
+type Asked = {
+  readonly text: (tables: ApplicationTables) => string;
+  readonly values: readonly [from: number | null, limit: number];
+};
+
+/** It names no tables. */
+const NO_TABLES = {} as ApplicationTables;
 
 /** Rows with a key each, some of which match. */
 const anyList = fc
@@ -21,22 +31,31 @@ test('pages have all rows that match, in both directions, whenever time runs out
     async function read(start: PageStart<number> | null) {
       let ms = 0;
       vi.spyOn(performance, 'now').mockImplementation(() => ms);
-      const list = searchOf<number, number>({
-        keyOf: (key) => key,
-        async read({ from, isBackwards, limit: most }) {
-          ms += 30 / statements;
-          const inOrder = isBackwards ? rows.toReversed() : rows;
-          const rest = inOrder.filter(({ key }) =>
-            from === null ? true : isBackwards ? key < from : key > from,
-          );
-          const some = rest.slice(0, examined);
-          const found = some.filter(({ isFound }) => isFound).map(({ key }) => key);
-          const isLast = some.length === rest.length;
-          return {
-            found: found.slice(0, most),
-            examinedTo: isLast ? null : (some.at(-1)?.key ?? null),
-          };
-        },
+      const query: Query = async <Found extends object>(statement: NamedStatement | string) => {
+        ms += 30 / statements;
+        const { text, values } = statement as unknown as Asked;
+        const [from, most] = values;
+        const isBackwards = text(NO_TABLES) === '<';
+        const inOrder = isBackwards ? rows.toReversed() : rows;
+        const rest = inOrder.filter(({ key }) => {
+          if (from === null) return true;
+          return isBackwards ? key < from : key > from;
+        });
+        const some = rest.slice(0, examined);
+        const isLast = some.length === rest.length;
+        const examinedTo = isLast ? null : (some.at(-1)?.key ?? null);
+        const found = some.filter(({ isFound }) => isFound).slice(0, most);
+        const none = { key: null };
+        return (found.length > 0 ? found : [none]).map(
+          ({ key }) => ({ key, examinedTo }) as unknown as Found,
+        );
+      };
+      const list = searchOf<{ readonly key: number }, number, number>(query, {
+        name: 'list',
+        text: (_, { beyond }) => beyond,
+        values: ({ from, limit }) => [from, limit],
+        keyOf: (row) => (typeof row === 'number' ? row : row.key),
+        complete: (stored) => stored.map(({ key }) => key),
       });
       const page = await list.page({ start, limit });
       expect(page.rows.length).toBeLessThanOrEqual(limit);

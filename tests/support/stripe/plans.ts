@@ -1,14 +1,39 @@
 import type { ApplicationTables } from 'instep-engine/postgres';
 import type { Database, Query } from '../internals/database.ts';
 
+type Work = (query: Query) => Promise<unknown>;
+
 /**
  * The indexes that the statements of this work use, with custom and generic plans, and for example `all of
  * events` if a statement scans that whole table.
  */
-export async function indexesUsed(
-  database: Database,
-  work: (query: Query) => Promise<unknown>,
-): Promise<Set<string>> {
+export async function indexesUsed(database: Database, work: Work): Promise<Set<string>> {
+  const plans = await plansOf(database, work, 'format json');
+  const used = plans.join().matchAll(/Seq Scan"[^{}]*?"Relation Name":"(\w+)|"Index Name":"(\w+)/g);
+  return new Set([...used].map(([, table, index]) => index ?? `all of ${table}`));
+}
+
+/** How many rows of this table a statement of this work reads at most, with custom and generic plans. */
+export async function rowsRead(database: Database, table: string, work: Work): Promise<number> {
+  const plans = await plansOf(database, work, 'analyze, timing off, format json');
+  const readBy = (plan: Plan): number => {
+    const ownRows =
+      (plan['Actual Rows'] + (plan['Rows Removed by Filter'] ?? 0)) * plan['Actual Loops'];
+    const own = plan['Relation Name'] === table ? ownRows : 0;
+    return (plan.Plans ?? []).reduce((sum, part) => sum + readBy(part), own);
+  };
+  return Math.max(...plans.map((plan) => readBy(JSON.parse(plan)[0]['QUERY PLAN'][0].Plan)));
+}
+
+type Plan = {
+  readonly 'Relation Name'?: string;
+  readonly 'Actual Rows': number;
+  readonly 'Actual Loops': number;
+  readonly 'Rows Removed by Filter'?: number;
+  readonly Plans?: readonly Plan[];
+};
+
+async function plansOf(database: Database, work: Work, options: string): Promise<string[]> {
   const plans: string[] = [];
   const explaining: Query = async (statement) => {
     if (typeof statement === 'string') throw new TypeError('a statement without a name');
@@ -26,15 +51,14 @@ export async function indexesUsed(
         await query('set local enable_seqscan = off');
         await query(`prepare asked as ${text}`);
         const given = values.map(literal).join(', ');
-        plans.push(JSON.stringify(await query(`explain (format json) execute asked (${given})`)));
+        plans.push(JSON.stringify(await query(`explain (${options}) execute asked (${given})`)));
         await query('deallocate asked');
       });
     }
     return await database.query(statement);
   };
   await work(explaining);
-  const used = plans.join().matchAll(/Seq Scan"[^{}]*?"Relation Name":"(\w+)|"Index Name":"(\w+)/g);
-  return new Set([...used].map(([, table, index]) => index ?? `all of ${table}`));
+  return plans;
 }
 
 function literal(value: unknown): string {

@@ -2,13 +2,8 @@
 // dismissed. The console's list and a team's page call it, and health.ts for the numbers.
 
 import { readEventsAt } from 'instep-engine/log';
-import {
-  type ApplicationTables,
-  type Database,
-  type Query,
-  readStates,
-} from 'instep-engine/postgres';
-import { type Part, type Search, searchOf } from '../runtime/pages.ts';
+import { type ApplicationTables, type Database, readStates } from 'instep-engine/postgres';
+import { type Search, searchOf } from '../runtime/pages.ts';
 import { type NamedTeam, readNamedTeamsOf } from '../teams/named-teams.ts';
 import { parseSubject, type Subject } from '../teams/subject.ts';
 import type { Remedy, Severity } from './issue.ts';
@@ -104,25 +99,6 @@ const listOf =
        order by listed.rank ${direction}, listed.key ${direction}, subject ${direction}`;
   };
 
-async function readRows(
-  query: Query,
-  { code, customerId }: IssueFilter,
-  { from, isBackwards, limit }: Part<string>,
-): Promise<Row[]> {
-  const [beyond, direction] = isBackwards ? (['<', 'desc'] as const) : (['>', 'asc'] as const);
-  const condition = `dismissed_by is null
-           and ${customerId === undefined ? '$5::text is null' : 'customer_id = $5'}
-           and (rank, key, subject) ${beyond} ($1, $2, $3)
-         order by key ${direction}, subject ${direction}
-         limit $4`;
-  const [, rank = '-1', key = '', subject = ''] = /^(\d+) (\S*) (.*)$/s.exec(from ?? '') ?? [];
-  return await query<Row>({
-    name: `list_issues_${code ?? 'all'}`,
-    text: listOf(code === undefined ? SUBJECT_ISSUES : [code], condition, direction),
-    values: [Number(rank), key, subject, limit, customerId ?? null],
-  });
-}
-
 /** Reads what the rows do not have themselves, each kind at once. */
 async function withEvidence(
   { database: { query } }: IssueContext,
@@ -177,14 +153,25 @@ export function findIssues(
   context: IssueContext,
   filter: IssueFilter = {},
 ): Search<OpenIssue, string> {
-  return searchOf({
-    keyOf: ({ key }) => key,
-    async read(part) {
-      const rows = await readRows(context.database.query, filter, part);
-      // An event of a row can be deleted meanwhile, and then the page needs another one.
-      const examinedTo = rows.length < part.limit ? null : (rows.at(-1)?.key ?? null);
-      return { found: await withEvidence(context, rows), examinedTo };
+  const { code, customerId } = filter;
+  return searchOf<Row, OpenIssue, string>(context.database.query, {
+    name: `find_issues_${code ?? 'all'}`,
+    text: (tables, { beyond, order }) =>
+      listOf(
+        code === undefined ? SUBJECT_ISSUES : [code],
+        `dismissed_by is null
+           and ${customerId === undefined ? '$5::text is null' : 'customer_id = $5'}
+           and (rank, key, subject) ${beyond} ($1, $2, $3)
+         order by key ${order}, subject ${order}
+         limit $4`,
+        order,
+      )(tables),
+    values({ from, limit }) {
+      const [, rank, key, subject] = /^(\d+) (\S*) (.*)$/s.exec(from ?? '') ?? [];
+      return [Number(rank ?? -1), key ?? '', subject ?? '', limit, customerId ?? null];
     },
+    keyOf: ({ key }) => key,
+    complete: (rows) => withEvidence(context, rows),
   });
 }
 

@@ -1,25 +1,19 @@
 // Reads the audit, with the action that reverses each one.
 
 import {
-  type ApplicationId,
   type ApplicationTables,
   idFrom,
   PLAN_CHANGE_COLUMNS,
+  type PlanChange,
 } from 'instep-engine/postgres';
-import type { Plan } from 'instep-engine/rule';
-import { type Search, searchOf } from '../runtime/pages.ts';
+import { type Direction, type Search, searchOf } from '../runtime/pages.ts';
 import { parseSubject } from '../teams/subject.ts';
 import type { ActionRequest } from './actions.ts';
 import type { ActionResult } from './audit.ts';
 import type { OperatorAccess, ReadContext } from './context.ts';
 
-/** A change of a team's plan by an action; `null`: the team had or has no plan. */
-export type ActionChange = {
-  readonly id: number;
-  readonly teamId: ApplicationId;
-  readonly before: Plan | null;
-  readonly after: Plan | null;
-};
+/** A change of a team's plan by an action. */
+export type ActionChange = Pick<PlanChange, 'id' | 'teamId' | 'before' | 'after'>;
 
 /** An action in the audit. */
 export type RecordedAction = {
@@ -73,8 +67,44 @@ function reverseOf({ subject: text, result }: Stored): ActionRequest | null {
 /** A rebuild can make as many as there are teams. */
 const MAX_CHANGES = 100;
 
-/** All that match what is given: beyond an action, by an operator, of a call, these. */
-const readText = (tables: ApplicationTables, isBackwards: boolean) => `
+/** Which actions to find: all that match every given member. */
+export type ActionFilter = {
+  /** Only those of this operator. */
+  readonly operator?: string | undefined;
+  /** Only those of one call of `perform`; none for anything but a `callId`. */
+  readonly callId?: string | undefined;
+  /** Only these. */
+  readonly ids?: readonly number[] | undefined;
+};
+
+/**
+ * What operators did within the last year, newest first.
+ *
+ * @example
+ * ```ts
+ * const { rows } = await findActions(context).page({ limit: 10 });
+ * for (const { action, result } of rows) console.log(action, result.code);
+ * for await (const { action, subject } of findActions(context, { operator: 'user:7' }).all()) {
+ *   console.log(action, subject);
+ * }
+ * ```
+ */
+export function findActions(
+  { database: { query } }: ReadContext,
+  { operator, callId, ids }: ActionFilter = {},
+): Search<RecordedAction, number> {
+  return searchOf<Stored, RecordedAction, number>(query, {
+    name: 'find_actions',
+    text: FIND_ACTIONS,
+    values: ({ from, limit }) => [from, limit, operator ?? null, callId ?? null, ids ?? null],
+    isDescending: true,
+    keyOf: ({ id }) => id,
+    complete: (rows) => rows.map((action) => ({ ...action, reverse: reverseOf(action) })),
+  });
+}
+
+/** All that match what is given: by an operator, of a call, these. */
+const FIND_ACTIONS = (tables: ApplicationTables, { beyond, order }: Direction) => `
       select acted.id,
              form_id as "callId",
              subject,
@@ -105,60 +135,17 @@ const readText = (tables: ApplicationTables, isBackwards: boolean) => `
         from (
                select *
                  from instep.operator_actions
-                where ($1::bigint is null or id ${isBackwards ? '>' : '<'} $1)
-                  and ($2::text is null or operator = $2)
-                  and ($3::uuid is null or form_id = $3)
-                  and ($4::bigint[] is null or id = any ($4))
-                order by id ${isBackwards ? 'asc' : 'desc'}
-                limit $5
+                where ($1::bigint is null or id ${beyond} $1)
+                  and ($3::text is null or operator = $3)
+                  and ($4::text is null or form_id = ${idFrom('uuid', '$4')})
+                  and ($5::bigint[] is null or id = any ($5))
+                order by id ${order}
+                limit $2
              ) as acted
         left join ${tables.teams.rows} as teams
           on starts_with(subject, 'team:')
          and teams.id = ${idFrom(tables.teams.idType, "substr(subject, length('team:') + 1)")}
-       order by acted.id ${isBackwards ? 'asc' : 'desc'}`;
-
-/** Which actions to find: all that match every given member. */
-export type ActionFilter = {
-  /** Only those of this operator. */
-  readonly operator?: string | undefined;
-  /** Only those of one call of `perform`; none for anything but a `callId`. */
-  readonly callId?: string | undefined;
-  /** Only these. */
-  readonly ids?: readonly number[] | undefined;
-};
-
-const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
-
-/**
- * What operators did within the last year, newest first.
- *
- * @example
- * ```ts
- * const { rows } = await findActions(context).page({ limit: 10 });
- * for (const { action, result } of rows) console.log(action, result.code);
- * for await (const { action, subject } of findActions(context, { operator: 'user:7' }).all()) {
- *   console.log(action, subject);
- * }
- * ```
- */
-export function findActions(
-  { database: { query } }: ReadContext,
-  { operator, callId, ids }: ActionFilter = {},
-): Search<RecordedAction, number> {
-  return searchOf({
-    keyOf: ({ id }) => id,
-    async read({ from, isBackwards, limit }) {
-      if (callId !== undefined && !UUID.test(callId)) return { found: [], examinedTo: null };
-      const stored = await query<Stored>({
-        name: 'read_actions',
-        text: (tables) => readText(tables, isBackwards),
-        values: [from, operator ?? null, callId ?? null, ids ?? null, limit],
-      });
-      const found = stored.map((action) => ({ ...action, reverse: reverseOf(action) }));
-      return { found, examinedTo: null };
-    },
-  });
-}
+       order by acted.id ${order}`;
 
 /** These actions, by their ids. */
 export async function readActionsWithIds(

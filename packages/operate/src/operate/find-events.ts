@@ -9,10 +9,17 @@ import {
   readEventsAt,
   type SortOrder,
 } from 'instep-engine/log';
-import type { Examined, Query } from 'instep-engine/postgres';
+import type { Query } from 'instep-engine/postgres';
 import { pseudonymsWith, redactBody } from 'instep-engine/repair';
 import type { EventSubscription } from 'instep-engine/rule';
-import { type PageStart, type Part, type Search, searchOf } from '../runtime/pages.ts';
+import {
+  type Direction,
+  EXAMINED,
+  type ExaminedTo,
+  type PageStart,
+  type Search,
+  searchOf,
+} from '../runtime/pages.ts';
 import type { ReadContext } from './context.ts';
 
 /** An event must match every given member. */
@@ -41,84 +48,84 @@ export type EventFilter = {
  */
 export function findEvents(
   { database: { query } }: ReadContext,
-  filter: EventFilter = {},
+  { eventId, customerId, subscriptionId, outcome, sinceMs, untilMs }: EventFilter = {},
   order: SortOrder = 'newest first',
 ): Search<EventRow, number> {
-  return searchOf({
+  const filter = [customerId, outcome, eventId, subscriptionId, dateOf(sinceMs), dateOf(untilMs)];
+  return searchOf<EventRow & ExaminedTo<number>, EventRow, number>(query, {
+    name: 'find_events',
+    text: (_, direction) => FIND_EVENTS(direction),
+    values: ({ from, limit }) => [from, limit, ...filter.map((value) => value ?? null)],
+    isDescending: order === 'newest first',
     keyOf: ({ position }) => position,
-    read: ({ isBackwards, ...part }) =>
-      search(query, filter, { ...part, isBackwards: (order === 'newest first') !== isBackwards }),
+    complete: (rows) => rows.map(({ examinedTo: _, ...event }) => event),
   });
 }
 
-/** The number of events that one statement examines, within a few milliseconds. */
-const EXAMINED = 5_000;
-
-/** Reads the matching events beyond a position: as many as are found among the next ones. */
-async function search(
-  query: Query,
-  { eventId, customerId, subscriptionId, outcome, sinceMs, untilMs }: EventFilter,
-  { from, isBackwards, limit }: Part<number>,
-): Promise<Examined<EventRow, number>> {
-  const [beyond, direction] = isBackwards ? ['<', 'desc'] : ['>', 'asc'];
-  const wanted = [eventId, subscriptionId, outcome, toDate(sinceMs), toDate(untilMs), customerId];
-  const isFiltered = wanted.some((one) => one !== undefined);
-  const examined = isFiltered ? EXAMINED : limit;
-  // Ids of events have no index, because it would cost every event a write to another random page. The times of instances
-  // differ, and an event gets its position when it is written, so times can deviate from the order of positions.
-  const rows = await query<FoundRow>({
-    name: 'search_events',
-    text: `
-      with examined as materialized (
-        select position, event_id, subscription_id, outcome, received_at
-          from instep.events
-         where position ${beyond} $1
-           and position >= coalesce(${firstSince("$6::timestamptz - interval '1 minute'")},
-                                    case when $6 is null then 0 else ${END} end)
-           and position <= coalesce(${firstSince("$7::timestamptz + interval '1 minute'")}, ${END})
-           ${customerId === undefined ? 'and $8::text is null' : 'and customer_id = $8' /* its index */}
-           ${outcome === 'parked' ? "and outcome = 'parked'" : ''}
-         order by position ${direction}
-         limit ${examined}
-      ), found as (
-        select ${EVENT_ROW}
-          from (
-                 select position
-                   from examined
-                  where ($3::text is null or event_id = $3)
-                    and ($4::text is null or subscription_id = $4)
-                    and ($5::text is null or outcome = $5)
-                    and ($6::timestamptz is null or received_at >= $6)
-                    and ($7::timestamptz is null or received_at < $7)
-                  order by position ${direction}
-                  limit $2
-               ) as matching
-          join instep.events using (position)
-      )
-      select found.*,
-             (select position from examined order by position ${direction} offset ${examined - 1}) as "examinedTo"
-        from (select) as once
-        left join found on true
-       order by found.position ${direction}`,
-    values: [from ?? (isBackwards ? END : 0), limit, ...wanted.map((value) => value ?? null)],
-  });
-  return {
-    found: rows.flatMap(({ examinedTo: _, ...event }) => (event.position === null ? [] : event)),
-    examinedTo: rows[0]?.examinedTo ?? null,
-  };
-}
+/** Greater than any position. */
+const END = Number.MAX_SAFE_INTEGER;
 
 /** SQL: where the log was at a time; null: no event has arrived since. */
 const firstSince = (time: string) =>
   `(select position from instep.events where received_at >= ${time} order by received_at limit 1)`;
 
-/** How far the statement has come, with an event that it has found, if any. */
-type FoundRow = { readonly examinedTo: number | null } & (EventRow | { readonly position: null });
+/**
+ * Ids of events have no index, because it would cost every event a write to another random page. The times of instances
+ * differ, and an event gets its position when it is written, so times can deviate from the order of positions.
+ */
+const FIND_EVENTS = ({ beyond, order }: Direction) => {
+  const next = `
+             and position ${beyond} coalesce($1, ${order === 'asc' ? 0 : END})
+             and position between (select first from period) and (select last from period)
+           order by position ${order}
+           limit ${EXAMINED}`;
+  return `
+      with period as materialized (
+        select case
+                 when $7::timestamptz is null then 0
+                 else coalesce(${firstSince("$7::timestamptz - interval '1 minute'")}, ${END})
+               end as first,
+               coalesce(${firstSince("$8::timestamptz + interval '1 minute'")}, ${END}) as last
+      ), examined as materialized (
+        -- Only one of the three is read, by its index.
+        (select position, event_id, subscription_id, outcome, received_at
+            from instep.events
+           where customer_id = $3 ${next})
+         union all
+        (select position, event_id, subscription_id, outcome, received_at
+            from instep.events
+           where $3::text is null
+             and $4 = 'parked'
+             and outcome = 'parked' ${next})
+         union all
+        (select position, event_id, subscription_id, outcome, received_at
+            from instep.events
+           where $3::text is null
+             and $4 is distinct from 'parked' ${next})
+         order by position ${order}
+      ), found as (
+        select ${EVENT_ROW}
+          from (
+                 select position
+                   from examined
+                  where ($4::text is null or outcome = $4)
+                    and ($5::text is null or event_id = $5)
+                    and ($6::text is null or subscription_id = $6)
+                    and ($7::timestamptz is null or received_at >= $7)
+                    and ($8::timestamptz is null or received_at < $8)
+                  order by position ${order}
+                  limit $2
+               ) as matching
+          join instep.events using (position)
+      )
+      select found.*,
+             (select position from examined order by position ${order} offset ${EXAMINED - 1}) as "examinedTo"
+        from (select) as once
+        left join found on true
+       order by found.position ${order}`;
+};
 
-const toDate = (ms: number | undefined) => (ms === undefined ? undefined : new Date(ms));
-
-/** Greater than any position. */
-const END = Number.MAX_SAFE_INTEGER;
+const dateOf = (ms: number | undefined) => (ms === undefined ? undefined : new Date(ms));
 
 /**
  * The events that this text identifies: the one at this position, or those with this id at Stripe, oldest first: the log is

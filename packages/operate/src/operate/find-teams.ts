@@ -4,22 +4,27 @@
 import {
   type ApplicationId,
   type ApplicationTables,
-  type Examined,
   idFrom,
   isAfter,
-  type Query,
   readCustomerIdsOf,
 } from 'instep-engine/postgres';
 import { TEAM_STATUS } from '../issues/team-counts.ts';
-import { type Part, type Search, searchOf } from '../runtime/pages.ts';
 import {
+  type Direction,
+  EXAMINED,
+  type ExaminedTo,
+  type Search,
+  searchOf,
+} from '../runtime/pages.ts';
+import {
+  exactTeams,
   JOIN_LOST_PLAN,
   type NamedTeam,
   namedTeam,
+  readExactTeams,
   readNamedTeam,
   readNamedTeamsOf,
   readTeamsWithName,
-  teamsOfEmails,
 } from '../teams/named-teams.ts';
 import type { ActionResult } from './audit.ts';
 import type { ReadContext } from './context.ts';
@@ -51,18 +56,61 @@ export type TeamFilter = {
  */
 export function findTeams(
   { database: { query } }: ReadContext,
-  filter: TeamFilter = {},
+  { text, status, plan }: TeamFilter = {},
 ): Search<NamedTeam, ApplicationId> {
-  const text = filter.text === undefined ? undefined : searchedText(filter.text);
-  let exact: Promise<readonly string[]> | undefined;
-  return searchOf({
+  const filter = [text === undefined ? null : searchedText(text), status ?? null, plan ?? null];
+  return searchOf<NamedTeam & ExaminedTo<ApplicationId>, NamedTeam, ApplicationId>(query, {
+    name: 'find_teams',
+    text: FIND_TEAMS,
+    values: ({ from, limit }) => [from === null ? null : String(from), limit, ...filter],
     keyOf: ({ id }) => id,
-    async read(part) {
-      exact ??= text === undefined ? Promise.resolve([]) : readExactIds(query, text);
-      return await listTeams(query, { ...filter, text, exactIds: await exact }, part);
-    },
+    complete: (rows) => rows.map(({ examinedTo: _, ...team }) => team),
   });
 }
+
+/** The application has no index for names, plans or statuses. Only one of the two parts is read. */
+const FIND_TEAMS = (tables: ApplicationTables, { beyond, order }: Direction) => {
+  const { rows, idType } = tables.teams;
+  const from = idFrom(idType, '$1::text');
+  const isNext = beyond === '>' ? isAfter(idType, '$1::text') : `id < (select ${from})`;
+  return `
+      with exact as materialized (
+        ${exactTeams(tables, '$3')}
+      ), examined as materialized (
+        (select *
+           from ${rows} as teams
+          where id = any (array(select id from exact))
+            and ${isNext})
+         union all
+        (select *
+           from ${rows} as teams
+          where not exists (select from exact)
+            and ${isNext}
+          order by id ${order}
+          limit ${EXAMINED})
+         order by id ${order}
+      ), found as (
+        select ${namedTeam(tables)}
+          from examined as teams ${JOIN_LOST_PLAN}
+         where ($3::text is null
+                or exists (select from exact)
+                or strpos(lower(teams.name::text), lower($3)) > 0
+                or starts_with(provider_customer_id, $3)
+                or starts_with(provider_subscription_id, $3)
+                or length($3) >= 4 and starts_with(teams.id::text, lower($3)))
+           and ($4::text is null or ${TEAM_STATUS} = $4)
+           and ($5::text is null
+                or coalesce(teams.plan_name::text, lost_plan_name) = $5
+                or coalesce(teams.provider_product_id::text, lost_product_id) = $5)
+         order by id ${order}
+         limit $2
+      )
+      select found.*,
+             (select id from examined order by id ${order} offset ${EXAMINED - 1}) as "examinedTo"
+        from (select) as once
+        left join found on true
+       order by found.id ${order}`;
+};
 
 /** An id in an address of Stripe's dashboard. */
 const ID_IN_URL = /^https:\/\/dashboard\.stripe\.com\/\S*\b((?:cus|sub|evt)_\w+)/;
@@ -77,100 +125,6 @@ const ID_IN_URL = /^https:\/\/dashboard\.stripe\.com\/\S*\b((?:cus|sub|evt)_\w+)
  */
 export function searchedText(entered: string): string {
   return ID_IN_URL.exec(entered)?.[1] ?? entered.replace(/^#(?=\w)/, '');
-}
-
-const READ_EXACT_IDS = (tables: ApplicationTables) => `
-      select id::text as id
-        from ${tables.teams.rows} as teams
-       where id = ${idFrom(tables.teams.idType, '$1')}
-          or provider_customer_id = any ($1::text || array(
-               select customer_id
-                 from instep.customers
-                where subscription_ids @> array[$1]
-             ))
-          or id = any (array(select team_id from (${teamsOfEmails(tables, '$2')}) as member))
-       limit 1000`;
-
-/** The teams that have exactly this id, customer, subscription or person. */
-async function readExactIds(query: Query, text: string): Promise<readonly string[]> {
-  const statement = {
-    name: 'read_exact_teams',
-    text: READ_EXACT_IDS,
-    values: [text, text.includes('@') ? [text, text.toLowerCase()] : []],
-  };
-  return (await query<{ id: string }>(statement)).map(({ id }) => id);
-}
-
-type Wanted = TeamFilter & {
-  /** If there are some, only these. */
-  readonly exactIds: readonly string[];
-};
-
-async function listTeams(
-  query: Query,
-  { text, status, plan, exactIds }: Wanted,
-  { from, isBackwards, limit }: Part<ApplicationId>,
-): Promise<Examined<NamedTeam>> {
-  const isExact = exactIds.length > 0;
-  type Row = { examinedTo: ApplicationId | null } & (NamedTeam | { id: null });
-  const rows = await query<Row>({
-    name: 'list_teams',
-    text: (tables) => listText(tables, isExact, isBackwards),
-    values: [limit, from, isExact ? exactIds : text, status, plan].map((value) => value ?? null),
-  });
-  return {
-    found: rows.flatMap(({ examinedTo: _, ...team }) => (team.id === null ? [] : team)),
-    examinedTo: rows[0]?.examinedTo ?? null,
-  };
-}
-
-/** How many teams one statement examines by their ids: the application has no index for names, plans or statuses. */
-const EXAMINED = 5_000;
-
-/** The beginning of a UUID that is none of a word. */
-const MIN_UUID_PREFIX = 4;
-
-function listText(tables: ApplicationTables, isExact: boolean, isBackwards: boolean): string {
-  const { rows, idType } = tables.teams;
-  const isBeyond = isBackwards
-    ? `id < (select ${idFrom(idType, '$2::text')})`
-    : isAfter(idType, '$2::text');
-  const direction = isBackwards ? 'desc' : 'asc';
-  const exact = `array(select ${idFrom(idType, 'exact.id')} from unnest($3::text[]) as exact (id))`;
-  return `
-      with examined as materialized (
-        select *
-          from ${rows} as teams
-         where ${isBeyond}
-           ${isExact ? `and id = any (${exact})` : ''}
-         order by id ${direction}
-         limit ${EXAMINED}
-      ), found as (
-        select ${namedTeam(tables)}
-          from examined as teams ${JOIN_LOST_PLAN}
-         where ${isExact ? 'true' : hasText(tables)}
-           and ($4::text is null or ${TEAM_STATUS} = $4)
-           and ($5::text is null
-                or coalesce(teams.plan_name::text, lost_plan_name) = $5
-                or coalesce(teams.provider_product_id::text, lost_product_id) = $5)
-         order by id ${direction}
-         limit $1
-      )
-      select (select id from examined order by id ${direction} offset ${EXAMINED - 1}) as "examinedTo",
-             found.*
-        from (select) as once
-        left join found on true
-       order by found.id ${direction}`;
-}
-
-/** SQL: whether a team has the text `$3`. */
-function hasText({ teams: { idType } }: ApplicationTables): string {
-  const hasId = `length($3) >= ${MIN_UUID_PREFIX} and starts_with(teams.id::text, lower($3))`;
-  return `($3::text is null
-                or strpos(lower(teams.name::text), lower($3)) > 0
-                or starts_with(provider_customer_id, $3)
-                or starts_with(provider_subscription_id, $3)
-                or ${idType === 'uuid' ? hasId : 'false'})`;
 }
 
 /** Customers, and the teams that have one of them. */
@@ -233,15 +187,13 @@ export async function teamNamed(
   const { query } = context.database;
   const text = searchedText(entered);
   if (text === '') return { code: 'no-such-team', text };
-  const ids = await readExactIds(query, text);
-  const named = ids.length > 0 ? [] : await readTeamsWithName(query, text, MAX_CANDIDATES);
-  const found =
-    named.length > 0
-      ? named
-      : (await findTeams(context, { text }).page({ limit: MAX_CANDIDATES })).rows;
-  const [team, ...others] = found;
-  if (team === undefined) return { code: 'no-such-team', text };
-  if (others.length === 0 && ids.length + named.length > 0) return team;
+  const exact = await readExactTeams(query, text, MAX_CANDIDATES);
+  const named = exact.length > 0 ? exact : await readTeamsWithName(query, text, MAX_CANDIDATES);
+  const [team, ...others] = named;
+  if (team !== undefined && others.length === 0) return team;
+  const { rows: similar } = await findTeams(context, { text }).page({ limit: MAX_CANDIDATES });
+  const found = named.length > 0 ? named : similar;
+  if (found.length === 0) return { code: 'no-such-team', text };
   const candidates = found.map(({ id, name, plan }) => {
     return { id, name, planName: plan.planName ?? null };
   });

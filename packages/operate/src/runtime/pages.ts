@@ -1,6 +1,6 @@
 // The one way in which lists are read, page by page, forward and back, or whole: all finders return a `Search`.
 
-import type { ApplicationId, Examined } from 'instep-engine/postgres';
+import type { ApplicationId, ApplicationTables, Examined, Query } from 'instep-engine/postgres';
 
 /** What matches a filter. Nothing is read before one of these is called. */
 export type Search<Row, Key> = {
@@ -31,31 +31,66 @@ export type PageEnds<Key> = {
   readonly searchedTo: Key | null;
 };
 
-/** What a statement examines: up to `limit` rows after `from`, or those before it, nearest first. */
+/** What a statement examines: the rows after `from`, or those before it, nearest first. It returns up to `limit`. */
 export type Part<Key> = {
   /** `null`: from the end of the list. */
   readonly from: Key | null;
-  readonly isBackwards: boolean;
   readonly limit: number;
 };
 
-type List<Row, Key> = {
-  readonly keyOf: (row: Row) => Key;
-  readonly read: (part: Part<Key>) => Promise<Examined<Row, Key>>;
+/** SQL: which rows are beyond a key, and their order. */
+export type Direction = { readonly beyond: '<' | '>'; readonly order: 'asc' | 'desc' };
+
+const ASCENDING = { beyond: '>', order: 'asc' } as const;
+const DESCENDING = { beyond: '<', order: 'desc' } as const;
+
+/** What tells how far a statement has come that examines a limited number of rows; `null`: to the end of the list. */
+export type ExaminedTo<Key> = { readonly examinedTo?: Key | null };
+
+type List<Stored, Row, Key> = {
+  readonly name: string;
+  /**
+   * The whole statement. If it examines a limited number of rows, each row that it returns says how far it has come; if it has
+   * found none, a row does that has no key.
+   */
+  readonly text: (tables: ApplicationTables, direction: Direction) => string;
+  readonly values: (part: Part<Key>) => readonly unknown[];
+  /** The first page has the largest keys. */
+  readonly isDescending?: boolean;
+  readonly keyOf: (row: Stored | Row) => Key | null;
+  /** What it makes of the rows that were read. Those can have been deleted meanwhile. */
+  readonly complete: (stored: readonly Stored[]) => readonly Row[] | Promise<readonly Row[]>;
 };
 
-/** A search stops after this time, because a person is waiting. */
-const PAGE_MS = 30;
+/** How many rows a statement examines that no index helps to find those that match: it takes some milliseconds. */
+export const EXAMINED = 5_000;
 
-const READ_AT_ONCE = 500;
+/** The rows that a statement finds. */
+export function searchOf<Stored extends object, Row, Key extends ApplicationId>(
+  query: Query,
+  { name, text, values, isDescending = false, keyOf, complete }: List<Stored, Row, Key>,
+): Search<Row, Key> {
+  async function read(part: Part<Key>, isBackwards: boolean): Promise<Examined<Row, Key>> {
+    const direction = isBackwards === isDescending ? ASCENDING : DESCENDING;
+    const rows = await query<Stored & ExaminedTo<Key>>({
+      name,
+      text: (tables) => text(tables, direction),
+      values: values(part),
+    });
+    const stored = rows.filter((row) => keyOf(row) !== null);
+    const last = stored.length < part.limit ? undefined : stored.at(-1);
+    return {
+      found: await complete(stored),
+      examinedTo: (last === undefined ? rows[0]?.examinedTo : keyOf(last)) ?? null,
+    };
+  }
 
-export function searchOf<Row, Key extends ApplicationId>(list: List<Row, Key>): Search<Row, Key> {
   return {
-    page: ({ start = null, limit = 50 } = {}) => readPage(list, start, limit),
+    page: ({ start = null, limit = 50 } = {}) => readPage({ keyOf, read }, start, limit),
     async *all() {
       let start: PageStart<Key> | null = null;
       do {
-        const page: Page<Row, Key> = await readPage(list, start, READ_AT_ONCE);
+        const page: Page<Row, Key> = await readPage({ keyOf, read }, start, READ_AT_ONCE);
         yield* page.rows;
         start = page.next === null ? null : { side: 'after', key: page.next };
       } while (start !== null);
@@ -63,13 +98,22 @@ export function searchOf<Row, Key extends ApplicationId>(list: List<Row, Key>): 
   };
 }
 
+/** A search stops after this time, because a person is waiting. */
+const PAGE_MS = 30;
+
+const READ_AT_ONCE = 500;
+
+type Readable<Row, Key> = {
+  readonly keyOf: (row: Row) => Key | null;
+  readonly read: (part: Part<Key>, isBackwards: boolean) => Promise<Examined<Row, Key>>;
+};
+
 /** Reads a page of a list, in parts until it is full or time runs out. */
 async function readPage<Row, Key extends ApplicationId>(
-  list: List<Row, Key>,
+  { keyOf, read }: Readable<Row, Key>,
   start: PageStart<Key> | null,
   limit: number,
 ): Promise<Page<Row, Key>> {
-  const { keyOf, read } = list;
   const isBackwards = start?.side === 'before';
   const startedAtMs = performance.now();
   const found: Row[] = [];
@@ -77,7 +121,7 @@ async function readPage<Row, Key extends ApplicationId>(
   do {
     // One more than the page has shows that there is another page.
     const missing = limit + 1 - found.length;
-    const part = await read({ from: examinedTo, isBackwards, limit: missing });
+    const part = await read({ from: examinedTo, limit: missing }, isBackwards);
     found.push(...part.found);
     examinedTo = part.examinedTo;
   } while (
@@ -95,7 +139,7 @@ async function readPage<Row, Key extends ApplicationId>(
     return { rows, next: onward, previous: start && (previous ?? null), searchedTo };
   }
   // The full first page instead of a partial one.
-  if (onward === null) return await readPage(list, null, limit);
+  if (onward === null) return await readPage({ keyOf, read }, null, limit);
   const next = nearest === undefined ? searchedTo : keyOf(nearest);
   return { rows: rows.reverse(), next, previous: onward, searchedTo };
 }

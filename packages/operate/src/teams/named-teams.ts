@@ -73,6 +73,38 @@ export const namedTeam = ({ teams }: ApplicationTables) => `${teamColumns(teams)
              end as "lostPlan",
              (extract(epoch from ${DUE_SINCE}) * 1000)::bigint as "dueSinceMs"`;
 
+/**
+ * SQL for the teams (`team_id`) of the people with one of these addresses (`email`, in lower case), which are entered or in
+ * lower case, as apps store them: an index on the app's column finds both. No row without a table of members, or without users.
+ */
+export function teamsOfEmails({ teams, users, members }: ApplicationTables, addresses: string) {
+  return users === null || members === null
+    ? `select id as team_id, null as email from ${teams.rows} as teams where null = any (${addresses})`
+    : `
+               select member.team_id, lower(person.email) as email
+                 from ${members.rows} as member
+                 join ${users.rows} as person
+                   on person.id = member.user_id
+                where person.deleted_at is null
+                  and person.email = any (${addresses})`;
+}
+
+/** SQL for the `id` of the teams that have exactly this id, customer, subscription or person. */
+export const exactTeams = (tables: ApplicationTables, text: string) => `
+        select id
+          from ${tables.teams.rows} as teams
+         where id = ${idFrom(tables.teams.idType, `${text}::text`)}
+            or provider_customer_id = any (${text}::text || array(
+                 select customer_id
+                   from instep.customers
+                  where subscription_ids @> array[${text}::text]
+               ))
+            or id = any (array(
+                 select team_id
+                   from (${teamsOfEmails(tables, `array[${text}::text, lower(${text})]`)}) as member
+               ))
+         limit 1000`;
+
 /** A function that reads teams, in the order of their ids; `condition` is SQL with the value as `$1`. */
 function readerOf<Value>(name: string, condition: (tables: ApplicationTables) => string) {
   const text = (tables: ApplicationTables) => `
@@ -103,32 +135,22 @@ export async function readNamedTeam(query: Query, id: ApplicationId): Promise<Na
 /** The first teams with exactly this name. */
 export const readTeamsWithName = readerOf<string>('read_teams_with_name', () => 'name = $1');
 
+/** The first teams that have exactly this id, customer, subscription or person. */
+export const readExactTeams = readerOf<string>(
+  'read_exact_teams',
+  (tables) => `id = any (array(${exactTeams(tables, '$1')}))`,
+);
+
 /** The first teams of these customers. */
 export const readNamedTeamsOf = readerOf<readonly string[]>(
   'read_named_teams_of',
   () => 'provider_customer_id = any ($1::text[])',
 );
 
-/**
- * SQL for the teams (`team_id`) of the people with one of these addresses (`email`, in lower case), which are entered or in
- * lower case, as apps store them: an index on the app's column finds both. No row without a table of members, or without users.
- */
-export function teamsOfEmails({ teams, users, members }: ApplicationTables, parameter: string) {
-  return users === null || members === null
-    ? `select id as team_id, null as email from ${teams.rows} as teams where null = any (${parameter}::text[])`
-    : `
-               select member.team_id, lower(person.email) as email
-                 from ${members.rows} as member
-                 join ${users.rows} as person
-                   on person.id = member.user_id
-                where person.deleted_at is null
-                  and person.email = any (${parameter}::text[])`;
-}
-
 const READ_TEAMS_OF_EMAILS = (tables: ApplicationTables) => `
       select member.email,
              ${namedTeam(tables)}
-        from (${teamsOfEmails(tables, '$1')}) as member
+        from (${teamsOfEmails(tables, '$1::text[]')}) as member
         join ${teamsWithLostPlans(tables)} on teams.id = member.team_id
        order by id`;
 
