@@ -79,7 +79,7 @@ describe.each(postgresServers)('$name', (server) => {
     ['those with an outcome', { outcome: 'applied' }],
     ['those that wait for a team', { outcome: 'parked' }],
     ['those since a time', { sinceMs: START_MS }],
-    ['those with an id', { eventId: 'evt_1' }],
+    ['those with an id', { eventId: 'evt_119000' }],
   ])('reads %s by an index, up to a number of events', async (_, filter) => {
     const work = async (explaining: Query) => {
       for await (const _ of searchLog(explaining, filter, 'newest first')) break;

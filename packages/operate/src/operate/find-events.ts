@@ -101,7 +101,7 @@ const FIND_EVENTS = ({ beyond, order }: Direction) => {
         (select position, event_id, subscription_id, outcome, received_at
             from instep.events
            where $3::text is null
-             and $4 is distinct from 'parked' ${next})
+             and coalesce($4 <> 'parked', true) ${next})
          order by position ${order}
       ), found as (
         select ${EVENT_ROW}
