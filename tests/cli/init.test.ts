@@ -422,26 +422,6 @@ const nodeApp = (framework: string, path: string, text: string, others: Files = 
   return folder;
 };
 
-/** The framework, as the lines that are added for it have it. */
-const nameOf = (framework: string) =>
-  ({ express: 'Express', fastify: 'Fastify', hono: 'Hono' })[framework] as keyof typeof MOUNTS;
-
-test.each(someOf(2, PLAIN_SERVERS))(
-  '--inside connects $file of a plain $framework app, and --undo reverses it',
-  async ({ framework, file, text }) => {
-    const name = nameOf(framework);
-    const folder = nodeApp(name, file, text);
-    const before = filesOf(folder);
-    expect(await init(folder, '--inside', '--yes')).toMatchObject({ code: 0 });
-    const connected = filesOf(folder)[file] ?? '';
-    expect(connected).toMatch(/(?:import|require).* ?'instep(?:\/node)?'/);
-    for (const line of MOUNTS[name].lines.split('\n')) expect(connected).toContain(line);
-    expect((await init(folder)).stdout).toContain('No file of the app has to be changed.');
-    expect(await init(folder, '--undo', '--yes')).toMatchObject({ code: 0 });
-    expect(filesOf(folder)).toEqual(before);
-  },
-);
-
 const serverOf = (name: string) =>
   PLAIN_SERVERS.find(({ framework }) => framework === name)?.text ?? '';
 

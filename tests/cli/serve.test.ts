@@ -1,4 +1,6 @@
-import { expect, test } from 'vitest';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { afterAll, expect, test } from 'vitest';
 import { migrate } from '../support/internals/database.ts';
 import { startProxy } from '../support/network/tcp-proxy.ts';
 import {
@@ -13,7 +15,6 @@ import {
   spawnInstep,
   startInstep,
 } from '../support/process/instep-process.ts';
-import { useTakenPort } from '../support/process/taken-port.ts';
 import { sessionCookie } from '../support/service/session-cookie.ts';
 
 const url = await createMigratedDatabase();
@@ -27,15 +28,18 @@ async function refusalOf(environment: Record<string, string>): Promise<string> {
   return stderr;
 }
 
-const takenPort = useTakenPort();
+const holder = createServer().listen(0, '127.0.0.1');
+await once(holder, 'listening');
+afterAll(() => holder.close());
+const takenPort = String((holder.address() as AddressInfo).port);
 
 test.each(['PORT', 'OPS_PORT'])(
   '%s that is taken exits with 1 and a remedy, before it migrates',
   async (variable) => {
     const empty = await createEmptyDatabase();
-    const ports = { OPS_PORT: '0', [variable]: takenPort() };
+    const ports = { OPS_PORT: '0', [variable]: takenPort };
     expect(await refusalOf({ DATABASE_URL: empty.href, ...ports })).toBe(
-      `instep: listening on 127.0.0.1:${takenPort()} is taken: set ${variable} to another [LISTEN_FAILED]\n`,
+      `instep: listening on 127.0.0.1:${takenPort} is taken: set ${variable} to another [LISTEN_FAILED]\n`,
     );
     const database = connect(empty);
     expect(await database.query(`select from pg_namespace where nspname = 'instep'`)).toEqual([]);

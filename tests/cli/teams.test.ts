@@ -73,24 +73,6 @@ test('replaces and takes away no customer but the one that is named', async () =
   expect(await readTeam(database.query, Number(id))).toMatchObject({ customerId: 'cus_new' });
 });
 
-const listPerson = (email: string) => team('list', '--search', email, '--json');
-
-test('finds the teams of a person, if a table says which users belong to which teams', async () => {
-  const unknown = await listPerson('eve@example.com');
-  expect(unknown).toEqual({ code: 0, stdout: '', stderr: 'no teams\n' });
-  const id = await addTeam(database.query, { name: 'Eve Ltd', customerId: null });
-  const [user] = await database.query<{ id: number }>(
-    `insert into users (email, password_hash) values ('eve@example.com', '!') returning id`,
-  );
-  await database.query('create table team_members (user_id integer, team_id integer)');
-  await database.query('insert into team_members values ($1, $2)', [user?.id, id]);
-  const { code, stdout } = await listPerson('eve@example.com');
-  expect({ code, name: JSON.parse(stdout).name }).toEqual({ code: 0, name: 'Eve Ltd' });
-  const nobody = await listPerson('nobody@example.com');
-  expect(nobody).toEqual({ code: 0, stdout: '', stderr: 'no teams\n' });
-  await database.query('drop table team_members');
-});
-
 test('lists teams, and finds them by a part of the name and by the customer', async () => {
   const id = await addTeam(database.query, { name: 'Listed Ltd', customerId: 'cus_listed' });
   const found = [{ id, name: 'Listed Ltd', providerCustomerId: 'cus_listed', ...NO_PLAN }];

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ApplicationId } from 'instep';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { openConsole, type Shown } from '../support/browser/console-pages.ts';
-import { fieldsOf } from '../support/browser/forms.ts';
+import { fieldsOf, openConsole, type Shown } from '../support/browser/console-pages.ts';
 import { addTeam } from '../support/internals/rows.ts';
 import { received, waitingEvent } from '../support/stripe/events.ts';
 import { openAccount } from '../support/stripe/reconciled-account.ts';

@@ -1,7 +1,6 @@
 import type { ApplicationId } from 'instep';
 import { describe, expect, test } from 'vitest';
-import { openConsole } from '../support/browser/console-pages.ts';
-import { fieldsOf } from '../support/browser/forms.ts';
+import { fieldsOf, openConsole } from '../support/browser/console-pages.ts';
 import { addTeam } from '../support/internals/rows.ts';
 import { connect } from '../support/postgres/test-database.ts';
 import { type eventBody, receivedEvent, waitingEvent } from '../support/stripe/events.ts';

@@ -113,6 +113,7 @@ test.each(CASES)(
     expect(await init(`--${way}`)).toMatchObject({ code: 0 });
     const isUnchanged = readFileSync(join(folder, file), 'utf8') === text;
     expect(isUnchanged).toBe(way === 'beside');
+    expect((await init(`--${way}`)).stdout).toContain('No file of the app has to be changed.');
 
     const app = await startWithNpm(folder, 'start', settings);
     const instep = way === 'beside' ? await startInstep(settings, { folder }) : null;

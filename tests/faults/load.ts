@@ -20,10 +20,12 @@ export type Figures = {
   readonly lost: 0;
 };
 
-type Load = {
+export type Load = {
   readonly acknowledged: number;
-  /** Waits for this many more events with a 200, and returns the duration. Throws if none arrives. */
-  untilMore(count: number): Promise<{ readonly waitedMs: number }>;
+  /** What attempts got in place of a 200: statuses and network errors. */
+  readonly refusals: ReadonlySet<number | string>;
+  /** Waits for this many more events with a 200. Throws if none arrives. */
+  untilMore(count: number): Promise<void>;
   /** Waits for an attempt that does not get a 200. */
   untilRefused(): Promise<void>;
   /** Starts no new events, and repeats the running ones until each gets a 200. */
@@ -32,7 +34,7 @@ type Load = {
   audit(database: Database): Promise<Figures>;
 };
 
-type LoadOptions = {
+export type LoadOptions = {
   /** The URL of the next attempt. */
   readonly url: () => string;
   readonly senders?: number;
@@ -40,14 +42,8 @@ type LoadOptions = {
   readonly seed?: number;
   /** How long an attempt waits for its answer. */
   readonly timeoutMs?: number;
-  /** Called for each attempt that did not get a 200, with its status or network error. */
-  readonly onRefused?: (reason: number | string) => void;
-  /** Called for each attempt. */
-  readonly onAttempt?: (attempt: {
-    readonly startedAtMs: number;
-    readonly tookMs: number;
-    readonly answer: number | string;
-  }) => void;
+  /** Called with the status of each attempt, or its network error. */
+  readonly onAnswer?: (answer: number | string) => void;
 };
 
 const STATUSES = ['active', 'trialing', 'past_due', 'active', 'canceled', 'unpaid'] as const;
@@ -71,12 +67,13 @@ let loads = 0;
 
 /** Posts signed events from several senders, and repeats each one until it gets a 200. */
 export async function startLoad(database: Database, options: LoadOptions): Promise<Load> {
-  const { senders = 8, timeoutMs = 20_000, onRefused = () => undefined } = options;
+  const { senders = 8, timeoutMs = 20_000 } = options;
   loads += 1;
   const name = `${loads}_${Date.now()}`;
   const random = createRandom(options.seed ?? 1);
   const teams = await addTeams(database, name, options.teams ?? 16);
   const acknowledged: string[] = [];
+  const refusals = new Set<number | string>();
   let isOver = false;
   let count = 0;
   let repeated = 0;
@@ -97,12 +94,11 @@ export async function startLoad(database: Database, options: LoadOptions): Promi
   async function untilAcknowledged(body: string): Promise<void> {
     const giveUpAtMs = Date.now() + GIVE_UP_AFTER_MS;
     for (;;) {
-      const startedAtMs = Date.now();
       const answer = await attempt(body);
-      options.onAttempt?.({ startedAtMs, tookMs: Date.now() - startedAtMs, answer });
+      options.onAnswer?.(answer);
       if (answer === 200) return;
       repeated += 1;
-      onRefused(answer);
+      refusals.add(answer);
       if (Date.now() > giveUpAtMs) throw new Error(`never acknowledged: ${answer}`);
       await sleep(RETRY_AFTER_MS);
     }
@@ -111,7 +107,8 @@ export async function startLoad(database: Database, options: LoadOptions): Promi
   async function sendNew(): Promise<void> {
     count += 1;
     const eventId = `evt_${name}_${count}`;
-    const body = bodyOf(happen(random.pick(teams), FIRST_SECOND + count, random), eventId);
+    const change = happen(random.pick(teams), FIRST_SECOND + count, random);
+    const body = eventBody({ ...change, eventId });
     await untilAcknowledged(body);
     acknowledged.push(eventId);
     remembered[acknowledged.length % REMEMBERED] = body;
@@ -133,14 +130,13 @@ export async function startLoad(database: Database, options: LoadOptions): Promi
   sending.catch(() => undefined);
 
   return {
+    refusals,
     get acknowledged() {
       return acknowledged.length;
     },
     async untilMore(more) {
-      const startedAtMs = Date.now();
       const goal = acknowledged.length + more;
       while (acknowledged.length < goal) await Promise.race([sleep(POLL_MS), sending]);
-      return { waitedMs: Date.now() - startedAtMs };
     },
     async untilRefused() {
       const before = repeated;
@@ -190,12 +186,7 @@ function happen({ customerId, truth }: Team, createdSeconds: number, random: Ran
     subscriptionId: `sub_${customerId}_${random.below(2)}`,
     status: random.pick(STATUSES),
     productId: `prod_${random.below(3)}`,
-    productName: '',
   };
-  truth.push(change);
+  truth.push({ ...change, productName: '' });
   return { ...change, customerId };
-}
-
-function bodyOf({ productName: _, ...fields }: ReturnType<typeof happen>, eventId: string): string {
-  return eventBody({ ...fields, eventId });
 }

@@ -15,7 +15,15 @@ export type Scenario = {
   readonly run: (options: RunOptions) => Promise<Readonly<Record<string, number>>>;
 };
 
-type RunOptions = {
+export type RunOptions = {
   readonly times: number;
   readonly onProgress?: (done: number) => void;
 };
+
+/** Counts the repetitions from 1, and reports those that are done. */
+export function* turnsOf({ times, onProgress }: RunOptions): Generator<number> {
+  for (let turn = 1; turn <= times; turn += 1) {
+    yield turn;
+    onProgress?.(turn);
+  }
+}

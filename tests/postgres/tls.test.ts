@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   ROOT_CERTIFICATE,
+  SELF_SIGNED,
   SERVER_CERTIFICATES,
   SERVER_KEY,
 } from '../support/network/certificates.ts';
-import { startSelfSignedServer } from '../support/network/self-signed-server.ts';
 import { PostgresCluster } from '../support/postgres/postgres-cluster.ts';
 import {
   createFolder,
@@ -16,14 +16,16 @@ import {
 } from '../support/process/instep-process.ts';
 import { jsonLines } from '../support/service/log-service.ts';
 
-const server = await startSelfSignedServer();
-afterAll(() => server.close());
+const selfSigned = await PostgresCluster.create();
+selfSigned.offerTls(SELF_SIGNED.cert, SELF_SIGNED.key);
+await selfSigned.start();
+afterAll(() => selfSigned.remove());
 
 describe.each(['sslmode=require', 'sslmode=verify-full', 'ssl=require'])(
   'with %s, a self-signed certificate',
   (parameters) => {
     test.each(['migrate', 'serve'])('ends %s at once, with what to set', async (command) => {
-      const DATABASE_URL = `${server.url.href}?${parameters}`;
+      const DATABASE_URL = `${selfSigned.url.href}?${parameters}`;
       const { code, stderr } = await runInstep([command], { ...SETTINGS, DATABASE_URL });
       expect(code).toBe(1);
       expect(stderr).toMatch(

@@ -7,8 +7,8 @@ import { NEWEST_KNOWN_VERSION } from 'instep-engine/src/stripe/api-call.ts';
 import Stripe from 'stripe';
 import { afterAll, describe, expect, test } from 'vitest';
 import { createStripeApi, StripeApiFailed } from '../support/internals/stripe.ts';
+import { SELF_SIGNED } from '../support/network/certificates.ts';
 import { freePort } from '../support/process/free-port.ts';
-import { SELF_SIGNED } from '../support/secrets/self-signed.ts';
 import { API_KEY } from '../support/secrets/test-secrets.ts';
 import { useStripeApis } from '../support/stripe/stripe-apis.ts';
 

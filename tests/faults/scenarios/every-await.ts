@@ -12,7 +12,7 @@ import { addTeam, readTeam } from '../../support/internals/rows.ts';
 import { createDatabase } from '../../support/postgres/test-database.ts';
 import { openWholePipeline } from '../../support/service/pipelines.ts';
 import { CrashPlan, type CrashPoint } from '../crash-plan.ts';
-import type { Scenario } from '../scenario.ts';
+import { type Scenario, turnsOf } from '../scenario.ts';
 
 const LINK = 'update teams set provider_customer_id = $2 where id = $1';
 
@@ -24,10 +24,10 @@ export const everyAwait: Scenario = {
     'once per run',
   promise: 'everything acknowledged is stored, nothing is done twice, and every team is correct',
   times: { quick: 1, short: 1, long: 40 },
-  async run({ times, onProgress }) {
+  async run(options) {
     const { database } = await createDatabase();
     const figures = { runs: 0, crashes: 0, acknowledged: 0, lost: 0 };
-    for (let done = 1; done <= times; done += 1) {
+    for (const done of turnsOf(options)) {
       for (const side of SIDES) {
         for (let at = 1, hasCrashed = true; hasCrashed; at += 1) {
           const run = new Life(database, { at, side }, done);
@@ -37,7 +37,6 @@ export const everyAwait: Scenario = {
           figures.acknowledged += run.history.events.length;
         }
       }
-      onProgress?.(done);
     }
     await database.close();
     return figures;

@@ -1,11 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createRandom } from '../../../simulation/random.ts';
-import { migrate } from '../../support/internals/database.ts';
-import { PostgresCluster } from '../../support/postgres/postgres-cluster.ts';
-import { connect } from '../../support/postgres/test-database.ts';
-import { startInstep } from '../../support/process/instep-process.ts';
-import { startLoad } from '../load.ts';
-import type { Scenario } from '../scenario.ts';
+import type { PostgresCluster } from '../../support/postgres/postgres-cluster.ts';
+import { underLoad } from '../loaded-cluster.ts';
+import { type Scenario, turnsOf } from '../scenario.ts';
 
 const MAX_LIFE_MS = 500;
 
@@ -34,27 +31,14 @@ export const killDatabase: Scenario = {
     'requests get a 503 until the database is back; everything acknowledged is stored; every ' +
     'team is correct; Instep needs no restart',
   times: { quick: 3, short: 6, long: 600 },
-  async run({ times, onProgress }) {
-    const cluster = await PostgresCluster.create();
-    await cluster.start();
-    const database = connect(cluster.url);
-    await migrate(database);
+  async run(options) {
     const random = createRandom(4);
-    const server = await startInstep({ DATABASE_URL: cluster.url.href });
-    const load = await startLoad(database, { url: () => server.url });
-    try {
-      for (let done = 1; done <= times; done += 1) {
+    const figures = await underLoad({}, async ({ cluster }) => {
+      for (const turn of turnsOf(options)) {
         await sleep(random.next() * MAX_LIFE_MS);
-        await OUTAGES[done % OUTAGES.length]?.(cluster);
-        onProgress?.(done);
+        await OUTAGES[turn % OUTAGES.length]?.(cluster);
       }
-      await load.finish();
-      await server.stop();
-      const figures = await load.audit(database);
-      return { outages: times, ...figures };
-    } finally {
-      await database.close();
-      await cluster.remove();
-    }
+    });
+    return { outages: options.times, ...figures };
   },
 };

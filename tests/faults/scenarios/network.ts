@@ -1,12 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { migrate } from '../../support/internals/database.ts';
-import { type Behavior, startProxy } from '../../support/network/tcp-proxy.ts';
-import { PostgresCluster } from '../../support/postgres/postgres-cluster.ts';
-import { connect } from '../../support/postgres/test-database.ts';
-import { postSigned, startInstep } from '../../support/process/instep-process.ts';
+import { onTestFinished } from 'vitest';
+import { type Behavior, startProxy, type TcpProxy } from '../../support/network/tcp-proxy.ts';
+import { postSigned } from '../../support/process/instep-process.ts';
 import { eventBody } from '../../support/stripe/events.ts';
-import { startLoad } from '../load.ts';
-import type { Scenario } from '../scenario.ts';
+import { underLoad } from '../loaded-cluster.ts';
+import { type Scenario, turnsOf } from '../scenario.ts';
 
 /**
  * The faults with their durations. A statement that hangs when the fault ends continues to hang until the
@@ -35,49 +33,32 @@ export const network: Scenario = {
     'no request exceeds its deadline, nothing acknowledged is lost, everything works again ' +
     'no later than one request deadline after the fault, and no broken connection stays in use',
   times: { short: 5, long: 100 },
-  async run({ times, onProgress }) {
-    const cluster = await PostgresCluster.create();
-    await cluster.start();
-    const database = connect(cluster.url);
-    await migrate(database);
-    const proxy = await startProxy(cluster.url);
-    const environment = { DATABASE_URL: proxy.url.href, REQUEST_DEADLINE_MS: `${DEADLINE_MS}` };
-    const server = await startInstep(environment);
-    const refusals = new Set<number | string>();
-    const load = await startLoad(database, {
-      url: () => server.url,
-      timeoutMs: DEADLINE_MS + MARGIN_MS,
-      onRefused: (reason) => refusals.add(reason),
-    });
-    let slowestMs = 0;
-    try {
-      for (let done = 0; done < times; done += 1) {
-        const [behavior, durationMs] = FAULTS[done % FAULTS.length] ?? ['forward', 0];
+  async run(options) {
+    let proxy: TcpProxy | undefined;
+    const reach = async (databaseUrl: URL) => {
+      proxy = await startProxy(databaseUrl);
+      onTestFinished(proxy.close);
+      return proxy.url;
+    };
+    const environment = { REQUEST_DEADLINE_MS: `${DEADLINE_MS}` };
+    const timeoutMs = DEADLINE_MS + MARGIN_MS;
+    const figures = await underLoad({ reach, environment, timeoutMs }, async ({ server }) => {
+      for (const turn of turnsOf(options)) {
+        const [behavior, durationMs] = FAULTS[(turn - 1) % FAULTS.length] ?? ['forward', 0];
         await sleep(CALM_MS);
-        await proxy.become(behavior);
+        await proxy?.become(behavior);
         await sleep(durationMs);
-        await proxy.become('forward');
-        slowestMs = Math.max(slowestMs, await untilAccepted(server.url, behavior));
+        await proxy?.become('forward');
+        await untilAccepted(server.url, behavior);
         await expectUsable(server.url, behavior);
-        onProgress?.(done + 1);
       }
-      await load.finish();
-      await server.stop();
-      const others = [...refusals].filter((reason) => reason !== 503);
-      if (others.length > 0) throw new Error(`not 503: ${others.join(', ')}`);
-      const figures = await load.audit(database);
-      return { faults: times, ...figures, 'ms at most until the next write': slowestMs };
-    } finally {
-      server.process.kill('SIGKILL');
-      await proxy.close();
-      await database.close();
-      await cluster.remove();
-    }
+    });
+    return { faults: options.times, ...figures };
   },
 };
 
-/** The time until an event is accepted again, in milliseconds. */
-async function untilAccepted(url: string, behavior: Behavior): Promise<number> {
+/** Waits until an event is accepted again. */
+async function untilAccepted(url: string, behavior: Behavior): Promise<void> {
   const startedAtMs = Date.now();
   while ((await post(url)) !== 200) {
     if (Date.now() > startedAtMs + DEADLINE_MS + MARGIN_MS) {
@@ -85,7 +66,6 @@ async function untilAccepted(url: string, behavior: Behavior): Promise<number> {
     }
     await sleep(20);
   }
-  return Date.now() - startedAtMs;
 }
 
 /** Each lookup uses its own connection, so a broken connection would fail one. */

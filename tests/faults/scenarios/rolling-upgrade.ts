@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, vi } from 'vitest';
 import { createNextVersion, currentVersion } from '../../support/process/next-version.ts';
 import { type BalancedServers, startBalancedServers } from '../balanced-servers.ts';
-import type { Scenario } from '../scenario.ts';
+import { type Scenario, turnsOf } from '../scenario.ts';
 
 /** Longer than a result of `/readyz` is valid. */
 const READY_MS = 1_500;
@@ -19,10 +19,10 @@ export const rollingUpgrade: Scenario = {
     'no request is refused, the old version stays ready and can start on the newer schema, and each ' +
     'server exits with 0',
   times: { short: 1, long: 50 },
-  async run({ times, onProgress }) {
+  async run(options) {
     const servers = await startBalancedServers();
     let version = currentVersion;
-    for (let done = 1; done <= times; done += 1) {
+    for (const _ of turnsOf(options)) {
       const next = createNextVersion(version);
       const backup = startBackup(servers);
       for (const started of [next, version, next, next]) {
@@ -33,9 +33,8 @@ export const rollingUpgrade: Scenario = {
         await servers.stopOldest();
       }
       version = next;
-      onProgress?.(done);
     }
-    return { upgrades: times, rollbacks: times, ...(await servers.finish()) };
+    return { upgrades: options.times, ...(await servers.finish()) };
   },
 };
 

@@ -9,8 +9,8 @@ import { createDatabase } from '../../support/postgres/test-database.ts';
 import { startInstep } from '../../support/process/instep-process.ts';
 import { WEBHOOK_SECRET } from '../../support/secrets/test-secrets.ts';
 import { eventBody } from '../../support/stripe/events.ts';
-import { expectServed, slowestMs, startRegularTraffic } from '../regular-traffic.ts';
-import type { Scenario } from '../scenario.ts';
+import { expectServed, startRegularTraffic } from '../regular-traffic.ts';
+import { type Scenario, turnsOf } from '../scenario.ts';
 
 const FLOODER = fileURLToPath(new URL('../flood/flooder.js', import.meta.url));
 const CONNECTIONS = 64;
@@ -34,7 +34,8 @@ export const unsignedFlood: Scenario = {
     'each of these requests gets a 400 without a database query, other requests are still ' +
     'served, and the log gets about one line per second',
   times: { quick: 3, short: 3, long: 60 },
-  async run({ times: seconds, onProgress }) {
+  async run(options) {
+    const { times: seconds } = options;
     const { url, database } = await createDatabase();
     const server = await startInstep({ DATABASE_URL: url.href });
     const transactionsBefore = await countTransactions(database);
@@ -47,10 +48,7 @@ export const unsignedFlood: Scenario = {
     const transactions = (await countTransactions(database)) - transactionsBefore;
 
     const regular = await startRegularTraffic(database, server.url);
-    for (let second = 1; second <= seconds; second += 1) {
-      await sleep(1_000);
-      onProgress?.(second);
-    }
+    for (const _ of turnsOf(options)) await sleep(1_000);
     await regular.finish();
     const answered = await countAnswers();
     await end();
@@ -63,19 +61,11 @@ export const unsignedFlood: Scenario = {
     await database.close();
     expect(Object.keys(answered)).toEqual(['400']);
     expect(transactions / alone).toBeLessThan(MAX_TRANSACTIONS_A_POST);
-    expectServed(regular.attempts, 100);
+    expectServed(regular.attempts);
     const lines = refusals();
     expect(lines.length).toBeGreaterThanOrEqual(10);
     expect(lines.length).toBeLessThan(maxLines(seconds));
-    return {
-      seconds,
-      'requests refused': sum(answered),
-      'log lines about them': lines.length,
-      'database transactions while nothing else was sent': transactions,
-      'other requests': regular.attempts.length,
-      'ms p99': slowestMs(regular.attempts),
-      ...figures,
-    };
+    return { seconds, 'requests refused': sum(answered), ...figures };
   },
 };
 

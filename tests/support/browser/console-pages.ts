@@ -7,7 +7,6 @@ import type { Database } from '../internals/database.ts';
 import { createContext, createTokenCheck, listenForOperators } from '../internals/operations.ts';
 import { checkOutput } from '../secrets/leaks.ts';
 import { API_KEY } from '../secrets/test-secrets.ts';
-import { fieldsOf } from './forms.ts';
 import { Operator } from './operator.ts';
 
 export type Shown = {
@@ -140,4 +139,16 @@ function textOf(html: string): string {
     .replace(/<[^>]*>/g, ' ')
     .replace(/&(?:amp|lt|gt|quot|#39);/g, (entity) => ENTITIES[entity] ?? entity)
     .replace(/\s+/g, ' ');
+}
+
+/** The fields of the form on a page that has a button with this value, as a browser sends them when it is pressed. */
+export function fieldsOf(html: string, value: string): [string, string][] {
+  const forms = html.match(/<form method="post".*?<\/form>/gs) ?? [];
+  const button = new RegExp(`<button [^>]*name="([^"]*)" value="${value}"`);
+  const form = forms.find((one) => button.test(one)) ?? '';
+  const [, name] = button.exec(form) ?? [];
+  if (name === undefined) throw new Error(`no form has the button ${value}`);
+  const inputs = [...form.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)"/g)];
+  const fields = inputs.map(([, field = '', text = '']): [string, string] => [field, text]);
+  return [...fields, [name, value]];
 }

@@ -46,10 +46,10 @@ export class PostgresCluster {
     this.#user = user;
   }
 
-  /** Creates an empty, stopped server, below `home` or in a new folder. */
-  static async create(home?: string): Promise<PostgresCluster> {
+  /** Creates an empty, stopped server in a new folder below this one. */
+  static async create(home = tmpdir()): Promise<PostgresCluster> {
     const user = userOfNewCluster();
-    const parent = home ?? mkdtempSync(join(tmpdir(), 'instep-cluster-'));
+    const parent = mkdtempSync(join(home, 'instep-cluster-'));
     chmodSync(parent, 0o755);
     const binaries = await prepareBinaries(await findPostgresPackage(), parent, user);
     const folder = join(parent, 'cluster');
