@@ -9,6 +9,7 @@ const MODULE = fileURLToPath(
 );
 
 type Opened = { readonly connection: Connection; readonly notices: readonly string[] };
+type Answer = Opened | { readonly error: { readonly code: string; readonly message: string } };
 
 type InstepProcessOptions = {
   /** The program, and the module with which it opens PostgreSQL; by default, those of this tree. */
@@ -17,33 +18,25 @@ type InstepProcessOptions = {
   readonly uid?: number;
 };
 
-/** An error of the embedded PostgreSQL in another process. */
-class ErrorOfProcess extends Error {
-  readonly code: string;
-
-  constructor(code: string, message: string) {
-    super(message);
-    this.code = code;
-  }
-}
-
-/** Another process that opens the embedded PostgreSQL in `dataFolder`, and runs commands. */
+/** Another process that opens the embedded PostgreSQL in `dataFolder`. */
 export class InstepProcess {
   static readonly #all = new Set<InstepProcess>();
   readonly #child: ChildProcess;
-  #sent = 0;
+  readonly #answer: Promise<Answer>;
 
   /** It leads a process group of its own, as a command in a terminal does. */
   constructor(dataFolder: string, { program, uid }: InstepProcessOptions = {}) {
     const identity = uid === undefined ? {} : { uid, gid: uid };
     // Drops the test runner's arguments, whose modules an ordinary user can't read.
     const options = { detached: true, cwd: '/', execArgv: [], ...identity };
-    this.#child = fork(
-      program?.fixture ?? FIXTURE,
-      [program?.module ?? MODULE, dataFolder],
-      options,
-    );
-    this.#child.setMaxListeners(0);
+    const args = [program?.module ?? MODULE, dataFolder];
+    const child = fork(program?.fixture ?? FIXTURE, args, options);
+    this.#child = child;
+    this.#answer = new Promise((resolve, reject) => {
+      child.once('message', (answer: Answer) => resolve(answer));
+      child.once('exit', () => reject(new Error('the process ended before it opened PostgreSQL')));
+    });
+    this.#answer.catch(() => undefined);
     InstepProcess.#all.add(this);
   }
 
@@ -53,16 +46,18 @@ export class InstepProcess {
     InstepProcess.#all.clear();
   }
 
-  open(): Promise<Opened> {
-    return this.#request<Opened>('open');
+  /** Waits until it has opened PostgreSQL. @throws what it threw */
+  async open(): Promise<Opened> {
+    const answer = await this.#answer;
+    if ('error' in answer) throw Object.assign(new Error(answer.error.message), answer.error);
+    return answer;
   }
 
-  ensureRunning(): Promise<void> {
-    return this.#request<void>('ensureRunning');
-  }
-
-  release(): Promise<void> {
-    return this.#request<void>('release');
+  /** Lets it release PostgreSQL, and waits until it has ended. */
+  async release(): Promise<void> {
+    const exited = once(this.#child, 'exit');
+    this.#child.send('release');
+    await exited;
   }
 
   /** Simulates Ctrl-C in its terminal. */
@@ -76,23 +71,5 @@ export class InstepProcess {
     const exited = once(this.#child, 'exit');
     this.#child.kill('SIGKILL');
     await exited;
-  }
-
-  #request<Result>(command: string): Promise<Result> {
-    this.#sent += 1;
-    const number = this.#sent;
-    const child = this.#child;
-    return new Promise((resolve, reject) => {
-      type Answer = { number: number; result: Result; error?: { code: string; message: string } };
-      const onAnswer = (answer: Answer) => {
-        if (answer.number !== number) return;
-        child.off('message', onAnswer);
-        if (answer.error === undefined) resolve(answer.result);
-        else reject(new ErrorOfProcess(answer.error.code, answer.error.message));
-      };
-      child.on('message', onAnswer);
-      child.once('exit', () => reject(new Error(`the process ended before ${command} did`)));
-      child.send({ number, command });
-    });
   }
 }

@@ -26,7 +26,6 @@ export {
   startMaintenance,
 } from 'instep-engine/src/repair/worker.ts';
 export { replayEvents } from 'instep-operate/src/event-log/replay.ts';
-export { readFailedJobs } from 'instep-operate/src/issues/service-state.ts';
 
 /** All events that match. */
 export const searchLog = (query: Query, filter: EventFilter, order: SortOrder) =>

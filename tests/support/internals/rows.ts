@@ -9,7 +9,6 @@ export {
 export {
   addTeam,
   type LinkedTeam,
-  readEmptyTeams,
   readLinkedTeams,
   readTeam,
   readTeamsOf,

@@ -8,5 +8,5 @@ export {
 } from 'instep/src/config/config.ts';
 export { ReadinessEndpoint } from 'instep-engine/src/http/health.ts';
 export { openListener } from 'instep-engine/src/http/listener.ts';
-export { findUsers, UserEndpoint } from 'instep-engine/src/http/user.ts';
-export { WEBHOOK_PATH, WebhookEndpoint } from 'instep-engine/src/http/webhook.ts';
+export { findUsers } from 'instep-engine/src/http/user.ts';
+export { WEBHOOK_PATH } from 'instep-engine/src/http/webhook.ts';

@@ -4,7 +4,7 @@ import { migrate, openDatabase, parseDatabaseUrl, recognizeTables } from '../int
 import { PostgresCluster } from './postgres-cluster.ts';
 
 /** Run on the standby. Waiting for its end can conflict with the ongoing recovery. */
-export const PROMOTE = 'select pg_promote(wait => false)';
+const PROMOTE = 'select pg_promote(wait => false)';
 
 /** A primary with Instep's tables, and its synchronous standby. */
 export async function startPair(): Promise<[primary: PostgresCluster, standby: PostgresCluster]> {

@@ -31,7 +31,7 @@ export async function freePort(): Promise<number> {
 }
 
 /** The first port of the system's range. If the range covers nearly all ports, any port will do. */
-export function firstOfSystem(): number {
+function firstOfSystem(): number {
   try {
     const first = Number.parseInt(readFileSync(RANGE_FILE, 'latin1'), 10);
     return first < 2 * LOWEST ? USUAL_FIRST : first;

@@ -50,8 +50,6 @@ export type InstepOptions = {
 
 type LogLine = Readonly<Record<string, unknown>>;
 
-export type SpawnedInstep = ReturnType<typeof spawnInstep>;
-
 /** Starts the real command, without the environment of the tests, and does not wait for its end. */
 export function spawnInstep(
   args: readonly string[],

@@ -14,7 +14,7 @@ import { newestVersion } from '../internals/database.ts';
 import { createFolder } from './instep-process.ts';
 
 /** A compiled version of the program. */
-export type ProgramVersion = {
+type ProgramVersion = {
   readonly folder: string;
   readonly program: string;
   readonly version: string;

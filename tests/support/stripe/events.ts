@@ -36,17 +36,6 @@ export function received(body: string, receivedAtMs = 1_700_000_000_000): LogEve
   throw new RangeError(`the ingest pipeline does not accept an event of kind ${event.kind}`);
 }
 
-/** Two events of one second of which nothing shows which came last. The one with these fields arrives last. */
-export function ambiguousEvents(
-  fields: Partial<SubscriptionEventFields> & { readonly createdSeconds: number },
-  receivedAtMs?: number,
-): LogEvent[] {
-  const other = fields.status === 'unpaid' ? 'canceled' : 'unpaid';
-  return [{ ...fields, status: other }, fields].map((one) =>
-    received(eventBody(one), receivedAtMs),
-  );
-}
-
 /** An event as the ingest pipeline receives it. */
 export function receivedEvent(fields: Partial<SubscriptionEventFields> = {}): LogEvent {
   return received(eventBody(fields));
