@@ -1,14 +1,10 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { createHandler, type FetchHandler, type HandlerOptions, readConfig } from 'instep';
 import { createNextHandlers } from 'instep/next';
 import { createNodeHandler, type FastifyHost, fastifyInstep, type NodeHandler } from 'instep/node';
-import { signWebhook } from 'instep/testing';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { serve } from '../support/network/local-server.ts';
 import { connect, createEmptyDatabase } from '../support/postgres/test-database.ts';
-import { SETTINGS } from '../support/process/instep-process.ts';
-import { WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
+import { postSigned, SETTINGS, webhookRequest } from '../support/process/instep-process.ts';
 import { eventBody } from '../support/stripe/events.ts';
 
 vi.mock('next/server.js', () => ({
@@ -27,12 +23,6 @@ const { AUTH_SECRET: _, ...settings } = SETTINGS;
 const environment = { ...settings, DATABASE_URL: url.href, LOG_LEVEL: 'silent' };
 
 const user = new Request('http://localhost/api/user');
-
-function webhook(): Request {
-  const body = eventBody();
-  const headers = { 'stripe-signature': signWebhook(body, WEBHOOK_SECRET, Date.now()) };
-  return new Request('http://localhost/api/stripe/webhook', { method: 'POST', headers, body });
-}
 
 function closing<Closed extends { close(): Promise<void> }>(handler: Closed): Closed {
   onTestFinished(() => handler.close());
@@ -53,22 +43,15 @@ test.each(Object.keys(WAYS))('a handler with %s answers webhooks only', async (w
   const options = { ...WAYS[way]?.(), maintenance: 'off' } as const;
   const handler: FetchHandler = closing(createHandler(options));
   expect((await handler(user)).status).toBe(404);
-  const posted = await handler(webhook());
+  const posted = await handler(webhookRequest(eventBody()));
   expect({ status: posted.status, body: await posted.json() }).toEqual({
     status: 200,
     body: { received: true },
   });
   const next = closing(createNextHandlers(options));
   expect((await next.GET(user)).status).toBe(404);
-  expect((await next.POST(webhook())).status).toBe(200);
+  expect((await next.POST(webhookRequest(eventBody()))).status).toBe(200);
 });
-
-async function serve(listener: (request: IncomingMessage, response: ServerResponse) => void) {
-  const server = createServer(listener).listen(0, '127.0.0.1');
-  onTestFinished(() => void server.close().closeAllConnections());
-  await once(server, 'listening');
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
 
 test("as middleware it leaves GET /api/user to the app's own route, whenever the variable is set", async () => {
   const variables: Record<string, string> = { ...environment };
@@ -79,11 +62,7 @@ test("as middleware it leaves GET /api/user to the app's own route, whenever the
     instep(request, response, () => response.end('the app')),
   );
   expect(await (await fetch(`${url}/api/user`)).text()).toBe('the app');
-  const request = webhook();
-  const { method, headers } = request;
-  const body = await request.text();
-  const posted = await fetch(`${url}/api/stripe/webhook`, { method, headers, body });
-  expect(await posted.json()).toEqual({ received: true });
+  expect(await (await postSigned(url, eventBody())).json()).toEqual({ received: true });
 });
 
 test('in Fastify the path is free for a route of the app', async () => {

@@ -14,7 +14,7 @@ import { addTeam, addUser, readTeam } from '../support/internals/rows.ts';
 import { startProxy } from '../support/network/tcp-proxy.ts';
 import { untilWaiting } from '../support/postgres/locks.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
-import { SETTINGS } from '../support/process/instep-process.ts';
+import { SETTINGS, webhookRequest } from '../support/process/instep-process.ts';
 import { PROFILE, WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
 import { sessionCookie } from '../support/service/session-cookie.ts';
 import { eventBody } from '../support/stripe/events.ts';
@@ -41,11 +41,6 @@ const userRequest = (cookie = '', path = '/api/user') =>
   new Request(`http://localhost${path}`, { headers: { cookie } });
 
 const signatureOf = (body: string, atMs = Date.now()) => signWebhook(body, WEBHOOK_SECRET, atMs);
-
-function webhookRequest(body: string): Request {
-  const headers = { 'stripe-signature': signatureOf(body) };
-  return new Request('http://localhost/api/stripe/webhook', { method: 'POST', headers, body });
-}
 
 /** A body of this size, in chunks of a byte, that never ends. */
 function endlessBody(bytes: number): ReadableStream<Uint8Array> {

@@ -1,12 +1,10 @@
 import { once } from 'node:events';
 import * as instep from 'instep/next';
 import { createNextHandlers } from 'instep/next';
-import { signWebhook } from 'instep/testing';
 import { afterAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { addTeam, readTeam } from '../support/internals/rows.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
-import { SETTINGS } from '../support/process/instep-process.ts';
-import { WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
+import { SETTINGS, webhookRequest } from '../support/process/instep-process.ts';
 import { eventBody } from '../support/stripe/events.ts';
 
 // The tests of examples/ use the real Next.js.
@@ -37,13 +35,9 @@ beforeEach(() => {
   next.connected = 0;
 });
 
-function post(body: string, secret = WEBHOOK_SECRET) {
-  const headers = { 'stripe-signature': signWebhook(body, secret, Date.now()) };
-  // The path is that of the route file.
-  return handlers.POST(
-    new Request('http://localhost/billing/hook', { method: 'POST', headers, body }),
-  );
-}
+/** The path does not matter, as it is that of the route file. */
+const post = (body: string, secret?: string) =>
+  handlers.POST(webhookRequest(body, secret, 'http://localhost/billing'));
 
 const runCron = (authorization: string) =>
   handlers.cron(new Request('http://localhost/cron', { headers: { authorization } }));

@@ -1,7 +1,5 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { serve } from '../support/network/local-server.ts';
 import { createMigratedDatabase } from '../support/postgres/test-database.ts';
 import { spawnInstep, startInstep } from '../support/process/instep-process.ts';
 import { API_KEY } from '../support/secrets/test-secrets.ts';
@@ -13,7 +11,7 @@ async function startDrippingStripe() {
   const arrived = new Promise<void>((resolve) => {
     arrive = resolve;
   });
-  const server = createServer((_, response) => {
+  const url = await serve((_, response) => {
     open += 1;
     response.writeHead(200, { 'Content-Type': 'application/json' });
     const dripping = setInterval(() => response.write(' '), 100);
@@ -22,11 +20,8 @@ async function startDrippingStripe() {
       clearInterval(dripping);
     });
     arrive();
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  afterAll(() => server.close().closeAllConnections());
-  const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}`, arrived, open: () => open };
+  });
+  return { url, arrived, open: () => open };
 }
 
 async function openEnvironment(apiBase: string) {

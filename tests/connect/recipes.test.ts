@@ -7,11 +7,11 @@ import { createCheckoutSession, signedRequest } from 'instep/testing';
 import Stripe from 'stripe';
 import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { readTeam } from '../support/internals/rows.ts';
+import { serve } from '../support/network/local-server.ts';
 import { SETTINGS } from '../support/process/instep-process.ts';
 import { INSTEP } from '../support/repository.ts';
 import { API_KEY } from '../support/secrets/test-secrets.ts';
 import { openAccount } from '../support/stripe/reconciled-account.ts';
-import { useStripeApis } from '../support/stripe/stripe-apis.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 /** The pages whose code is run here. */
@@ -21,7 +21,6 @@ const PAGES = ['checkout', 'your-tables', 'changes']
 
 const account = await openAccount();
 const { database, environment } = account;
-const apis = useStripeApis();
 
 /** The folder in which the recipes find their packages. */
 const folder = mkdtempSync(join(tmpdir(), 'instep-recipes-'));
@@ -49,7 +48,7 @@ async function load(section: string) {
 test('a customer that is created before the checkout needs no redirect', async () => {
   const { startCheckout } = await load('Create the customer before the checkout');
   const requests: { path: string | undefined; key: unknown; body: string }[] = [];
-  const { url } = await apis.startWith(async (request, response) => {
+  const url = await serve(async (request, response) => {
     let body = '';
     for await (const chunk of request) body += chunk;
     requests.push({ path: request.url, key: request.headers['idempotency-key'], body });

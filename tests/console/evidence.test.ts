@@ -1,10 +1,9 @@
 import { createHandler, createLogger } from 'instep';
-import { signWebhook } from 'instep/testing';
 import { beforeEach, expect, test } from 'vitest';
 import { openConsole } from '../support/browser/console-pages.ts';
 import { createReconcileJob, FailedJobs, startMaintenance } from '../support/internals/repair.ts';
 import { addTeam, linkTeam } from '../support/internals/rows.ts';
-import { SETTINGS } from '../support/process/instep-process.ts';
+import { SETTINGS, webhookRequest } from '../support/process/instep-process.ts';
 import { WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
 import { openAskingJob, passTime } from '../support/service/asking-job.ts';
 import { recordComparison } from '../support/service/comparison.ts';
@@ -47,9 +46,7 @@ async function deliver(count: number, secret: string): Promise<void> {
   const handler = createHandler({ environment, logger, maintenance: 'off' });
   for (let number = 0; number < count; number += 1) {
     const body = eventBody({ customerId: 'cus_1', eventId: `evt_${secret.length}_${number}` });
-    const headers = { 'stripe-signature': signWebhook(body, secret, Date.now()) };
-    const url = 'http://localhost/api/stripe/webhook';
-    await handler(new Request(url, { method: 'POST', body, headers }));
+    await handler(webhookRequest(body, secret));
   }
   await handler.close();
 }

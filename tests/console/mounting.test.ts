@@ -1,5 +1,3 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { createHandler, createLogger } from 'instep';
 import { openContext } from 'instep/operate';
 import {
@@ -10,6 +8,7 @@ import {
 } from 'instep-console';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { addTeam } from '../support/internals/rows.ts';
+import { serve } from '../support/network/local-server.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { SETTINGS } from '../support/process/instep-process.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
@@ -193,16 +192,11 @@ test.each<[string, ConsoleOptions['authorize']]>([
 test('node:http serves it, also where a framework has removed the prefix', async () => {
   const { console } = mount();
   const listener = toNodeListener(console);
-  const server = createServer((request, response) => {
+  const origin = await serve((request, response) => {
     Object.assign(request, { originalUrl: request.url, url: '/' });
     listener(request, response);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void server.close());
-  const { port } = server.address() as AddressInfo;
-  const response = await fetch(`http://127.0.0.1:${port}${BASE}/teams`, {
-    headers: { cookie: 'ada' },
-  });
+  const response = await fetch(`${origin}${BASE}/teams`, { headers: { cookie: 'ada' } });
   expect(response.status).toBe(200);
   expect(await response.text()).toContain('Acme');
 });

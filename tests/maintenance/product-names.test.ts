@@ -5,9 +5,8 @@ import { openAskingJob } from '../support/service/asking-job.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
 import { receivedEvent } from '../support/stripe/events.ts';
-import { useStripeApis } from '../support/stripe/stripe-apis.ts';
+import { startStripe, startStripeWith } from '../support/stripe/stripe-apis.ts';
 
-const apis = useStripeApis();
 let count = 0;
 function newProduct(): string {
   count += 1;
@@ -46,7 +45,7 @@ describe.each(postgresServers)('product names on $name', (server) => {
 
   test('come from the API, and then from the cache', async () => {
     const productId = newProduct();
-    const api = await apis.start({ [productId]: 'Alpha' });
+    const api = await startStripe({ [productId]: 'Alpha' });
     const ingest = openPipeline(store.database, api.retrieve);
     expect(await nameBy(ingest, productId)).toBe('Alpha');
     await api.close();
@@ -56,7 +55,7 @@ describe.each(postgresServers)('product names on $name', (server) => {
 
   test('come from the table that another instance has filled', async () => {
     const productId = newProduct();
-    const api = await apis.start({ [productId]: 'Beta' });
+    const api = await startStripe({ [productId]: 'Beta' });
     await nameBy(openPipeline(store.openAnother(), api.retrieve), productId);
     await api.close();
     expect(await storedName(productId)).toBe('Beta');
@@ -78,7 +77,7 @@ describe.each(postgresServers)('product names on $name', (server) => {
     const inFlight = new Map<string, number>();
     const calls: string[] = [];
     let most = 0;
-    const { retrieve } = await apis.startWith((request, response) => {
+    const { retrieve } = await startStripeWith((request, response) => {
       const path = request.url ?? '';
       calls.push(path);
       inFlight.set(path, (inFlight.get(path) ?? 0) + 1);
@@ -117,7 +116,7 @@ describe.each(postgresServers)('product names on $name', (server) => {
   });
 
   test('make no event wait that needs none', async () => {
-    const { retrieve } = await apis.startWith(sendsNothing);
+    const { retrieve } = await startStripeWith(sendsNothing);
     const ingest = openPipeline(store.database, retrieve);
     const order: string[] = [];
     const waiting = nameBy(ingest, newProduct()).then(() => order.push('named'));
@@ -143,7 +142,7 @@ describe.each(postgresServers)('product names on $name', (server) => {
     async (_, listener) => {
       const productId = newProduct();
       let requests = 0;
-      const { retrieve } = await apis.startWith((request, response) => {
+      const { retrieve } = await startStripeWith((request, response) => {
         requests += 1;
         listener(request, response);
       });

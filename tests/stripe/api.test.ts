@@ -8,15 +8,14 @@ import Stripe from 'stripe';
 import { afterAll, describe, expect, test } from 'vitest';
 import { createStripeApi, StripeApiFailed } from '../support/internals/stripe.ts';
 import { SELF_SIGNED } from '../support/network/certificates.ts';
+import { serve } from '../support/network/local-server.ts';
 import { freePort } from '../support/process/free-port.ts';
 import { API_KEY } from '../support/secrets/test-secrets.ts';
-import { useStripeApis } from '../support/stripe/stripe-apis.ts';
-
-const apis = useStripeApis();
+import { startStripeWith } from '../support/stripe/stripe-apis.ts';
 
 test('requests the product with the key in the newest API version, and returns its name', async () => {
   const requests: unknown[] = [];
-  const { retrieve } = await apis.startWith((request, response) => {
+  const { retrieve } = await startStripeWith((request, response) => {
     const { authorization, 'stripe-version': version } = request.headers;
     requests.push([request.method, request.url, authorization, version]);
     response.end('{"id":"prod_1","object":"product","name":"Gold"}');
@@ -30,7 +29,7 @@ test('requests the product with the key in the newest API version, and returns i
 
 test('an unusual id stays within its path segment', async () => {
   const paths: unknown[] = [];
-  const { retrieve } = await apis.startWith((request, response) => {
+  const { retrieve } = await startStripeWith((request, response) => {
     paths.push(request.url);
     response.writeHead(404).end('{"error":{}}');
   });
@@ -42,7 +41,7 @@ test('an unusual id stays within its path segment', async () => {
 
 test('the path of another address comes before the path of a request', async () => {
   const paths: unknown[] = [];
-  const { url } = await apis.startWith((request, response) => {
+  const url = await serve((request, response) => {
     paths.push(request.url);
     response.writeHead(404).end('{"error":{}}');
   });
@@ -61,7 +60,7 @@ test.each([
   // It is no list.
   [200, {}, {}],
 ])('an answer %i has the properties of its failure', async (status, headers, expected) => {
-  const { url } = await apis.startWith((_, response) => {
+  const url = await serve((_, response) => {
     response.writeHead(status, headers).end('{}');
   });
   const api = createStripeApi({ secretKey: API_KEY, baseUrl: new URL(url) });
@@ -102,7 +101,7 @@ describe('the error explains the failure when the API', () => {
     ],
     ['hangs up', (_, response) => void response.destroy(), "can't be reached"],
   ])('%s', async (_, listener, message) => {
-    const { retrieve } = await apis.startWith(listener);
+    const { retrieve } = await startStripeWith(listener);
     const error = await retrieve('prod_1').catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({
       code: 'STRIPE_API_FAILED',
@@ -145,7 +144,7 @@ describe('a call that takes too long', () => {
     const arrived = new Promise<void>((resolve) => {
       arrive = resolve;
     });
-    const { url } = await apis.startWith((_, response) => {
+    const url = await serve((_, response) => {
       response.writeHead(200, { 'Content-Type': 'application/json' });
       const dripping = setInterval(() => response.write(' '), 50);
       response.once('close', () => {

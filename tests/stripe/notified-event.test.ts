@@ -1,10 +1,8 @@
 import { createSubscriptionEvent } from 'instep/testing';
 import { expect, test } from 'vitest';
 import { createEventRetrieval, parseEvent } from '../support/internals/stripe.ts';
+import { serve } from '../support/network/local-server.ts';
 import { API_KEY } from '../support/secrets/test-secrets.ts';
-import { useStripeApis } from '../support/stripe/stripe-apis.ts';
-
-const apis = useStripeApis();
 
 const EVENT = createSubscriptionEvent({ customerId: 'cus_1' });
 const receipt = { receivedAtMs: 0, nonce: () => '' };
@@ -18,7 +16,7 @@ function notificationIn(context: unknown) {
 
 async function retrieveFrom(answer: object) {
   const contexts: unknown[] = [];
-  const { url } = await apis.startWith((request, response) => {
+  const url = await serve((request, response) => {
     contexts.push(request.headers['stripe-context']);
     response.end(JSON.stringify(answer));
   });

@@ -144,9 +144,18 @@ export async function runInstep(
 
 /** Posts a body to a server, signed as Stripe signs it. */
 export function postSigned(url: string, body: string, init: RequestInit = {}): Promise<Response> {
-  const signature = { 'stripe-signature': signWebhook(body, WEBHOOK_SECRET, Date.now()) };
+  return fetch(webhookRequest(body, WEBHOOK_SECRET, url), init);
+}
+
+/** A request with this body to the webhook endpoint, signed as Stripe signs it. */
+export function webhookRequest(
+  body: string,
+  secret = WEBHOOK_SECRET,
+  url = 'http://localhost',
+): Request {
+  const signature = { 'stripe-signature': signWebhook(body, secret, Date.now()) };
   const headers = { ...HEADERS, ...signature };
-  return fetch(`${url}/api/stripe/webhook`, { method: 'POST', headers, body, ...init });
+  return new Request(`${url}/api/stripe/webhook`, { method: 'POST', headers, body });
 }
 
 export type InstepProcess = Awaited<ReturnType<typeof startInstep>>;
