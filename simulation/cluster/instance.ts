@@ -7,6 +7,7 @@ import {
   BEFORE_ALL_MS,
   CATCH_UP_INTERVAL_MS,
   type CatchUpOptions,
+  isUnfinished,
 } from '../store/catch-up-and-reconcile.ts';
 import type { FleetOptions, Pipeline } from '../store/fleet.ts';
 import { createPruneJob, maintenanceJobs } from '../store/maintenance-jobs.ts';
@@ -93,7 +94,10 @@ export class Instance {
       async run(signal) {
         await withLease(query, lease, (run) =>
           catchUp(
-            { ...run, complete: () => run.complete({}) },
+            {
+              ...run,
+              saveProgress: (progress) => run.saveProgress(isUnfinished(progress) ? progress : {}),
+            },
             { ...options, listEvents, now: () => BEFORE_ALL_MS },
             signal,
           ),

@@ -29,10 +29,7 @@ export function createCatchUpJob(options: CatchUpOptions): Job {
       return saved;
     },
     async saveProgress(progress) {
-      saved = progress;
-    },
-    async complete() {
-      saved = null;
+      saved = isUnfinished(progress) ? progress : null;
     },
   };
   return {
@@ -41,6 +38,10 @@ export function createCatchUpJob(options: CatchUpOptions): Job {
     run: (signal) => catchUp(leased, { ...options, listEvents, now: () => BEFORE_ALL_MS }, signal),
   };
 }
+
+/** Whether a run of catch-up continues. */
+export const isUnfinished = (progress: object) =>
+  'unfinishedRun' in progress && progress.unfinishedRun !== null;
 
 /**
  * Reconciles customers one by one: repairs those with forgotten events, and runs dry for the others.

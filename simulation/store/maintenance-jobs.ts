@@ -70,6 +70,7 @@ export async function runUntilSettled(jobs: readonly Job[], query: Query): Promi
   const { signal } = new AbortController();
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     let isDone = true;
+    await query('update instep.leased_jobs set attempt_at = null');
     for (const { run } of jobs) {
       try {
         await run(signal);

@@ -1,7 +1,7 @@
 import { createHandler, createLogger } from 'instep';
 import { beforeEach, expect, test } from 'vitest';
 import { openConsole } from '../support/browser/console-pages.ts';
-import { createReconcileJob, FailedJobs, startMaintenance } from '../support/internals/repair.ts';
+import { createReconcileJob, endPauses, startMaintenance } from '../support/internals/repair.ts';
 import { addTeam, linkTeam } from '../support/internals/rows.ts';
 import { SETTINGS, webhookRequest } from '../support/process/instep-process.ts';
 import { WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
@@ -150,8 +150,7 @@ test('a reconciliation that fails with 503 is no comparison, but an issue until 
   await deliverOne();
   account.fault = () => ({ status: 503 });
   const job = { name: 'reconcile', intervalMs: 20, run: createReconcileJob(services, 86_400_000) };
-  const failedJobs = new FailedJobs(query, logger);
-  const worker = startMaintenance(async () => [job], { logger, failedJobs });
+  const worker = startMaintenance(async () => [job], { logger });
   const failing = () => query('select from instep.leased_jobs where failure_code is not null');
   await expect.poll(failing, { timeout: 60_000 }).toHaveLength(1);
   await worker.stop();
@@ -160,7 +159,8 @@ test('a reconciliation that fails with 503 is no comparison, but an issue until 
   expect(await overview()).toMatchObject({
     ...{ verdict: 'warning', issues: ['job-failed', 'teams-not-compared'] },
   });
-  // Another process has completed it.
-  await query(`update instep.leased_jobs set ended_at = now() where name = 'reconcile'`);
+  account.fault = undefined;
+  await endPauses(query);
+  await job.run(new AbortController().signal);
   expect((await overview()).issues).not.toContain('job-failed');
 });

@@ -6,6 +6,7 @@ import { createCatchUpJob } from 'instep-engine/src/repair/catch-up.ts';
 import { afterAll, expect, test } from 'vitest';
 import type { Database } from '../support/internals/database.ts';
 import { type Ingest, IngestPipeline } from '../support/internals/ingest.ts';
+import { endPauses } from '../support/internals/repair.ts';
 import { addTeam, readTeam } from '../support/internals/rows.ts';
 import { createStripeApi } from '../support/internals/stripe.ts';
 import { lockTeam, whileHeld } from '../support/postgres/locks.ts';
@@ -69,7 +70,10 @@ async function setUp(bodies: readonly string[]): Promise<Setting & { teamId: App
         nonce: () => `holder_${Math.random()}`,
       };
       const run = createCatchUpJob(options, 3_600_000);
-      return () => run(new AbortController().signal);
+      return async () => {
+        await endPauses(database.query);
+        await run(new AbortController().signal);
+      };
     },
   };
   const server = await startFakeStripeApi({

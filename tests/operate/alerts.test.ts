@@ -52,7 +52,10 @@ function instance(holder: string, path = SECRET_PATH) {
 }
 const minutePasses = () =>
   query(
-    `update instep.leased_jobs set started_at = now() - interval '61 seconds' where name = 'alerts'`,
+    `update instep.leased_jobs
+        set started_at = now() - interval '61 seconds',
+            attempt_at = null
+      where name = 'alerts'`,
   );
 
 beforeEach(async () => {
@@ -60,7 +63,7 @@ beforeEach(async () => {
   messages.length = 0;
   status = 200;
   await query(`update instep.leased_jobs
-                  set progress = null, started_at = null, ended_at = null, holder = null, held_until = null
+                  set progress = null, started_at = null, ended_at = null, attempt_at = null, holder = null, held_until = null
                 where name = 'alerts'`);
 });
 
@@ -115,7 +118,7 @@ test('an issue that stays is reported again only if it has become a failure', as
 });
 
 describe('a message that is not accepted', () => {
-  test.each([500, 404, 302])('with %i is sent again a minute later', async (answered) => {
+  test.each([500, 404, 302])('with %i is sent again after a pause', async (answered) => {
     const run = instance('one');
     issues = [teamsOutOfSync(3)];
     status = answered;

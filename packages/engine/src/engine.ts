@@ -15,7 +15,7 @@ import { checkWritable, type Database, type DatabaseServer } from './postgres/da
 import { checkSchema } from './postgres/migrate.ts';
 import { ENGINE_MIGRATIONS } from './postgres/migrations.ts';
 import { type FeatureSchema, prepareServer } from './postgres/prepare.ts';
-import { FailedJobs } from './repair/failed-jobs.ts';
+import { endPauses } from './repair/lease.ts';
 import { type MaintenanceMode, openMaintenance } from './repair/worker.ts';
 import type { PlanSelection } from './rule/plan-selection.ts';
 import { type Instrumentation, NO_INSTRUMENTATION } from './runtime/instrumentation.ts';
@@ -128,15 +128,15 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
   };
 
   await Promise.all(features.map(({ start }) => start?.(services)));
-  const failedJobs = new FailedJobs(query, logger);
   async function loadJobs() {
     const ofFeatures = features.map(async ({ jobs }) => (await jobs?.(services, mode)) ?? []);
     if (mode === 'off') return (await Promise.all(ofFeatures)).flat();
     const { createJobs } = await import('./repair/jobs.ts');
+    await endPauses(query);
     return [...createJobs(services, settings), ...(await Promise.all(ofFeatures)).flat()];
   }
   const maintenance = openMaintenance(mode === 'on-demand', loadJobs, {
-    ...{ logger, instrumentation, failedJobs },
+    ...{ logger, instrumentation },
     otherJobs: () => features.flatMap(({ jobsOnDemand }) => jobsOnDemand?.() ?? []),
   });
   const stopAll = () => Promise.all([maintenance.stop(), ...features.map(({ stop }) => stop?.())]);

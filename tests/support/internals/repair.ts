@@ -4,9 +4,8 @@ import { type EventFilter, findEvents, type SortOrder } from 'instep/operate';
 import type { Query } from './database.ts';
 
 export { requestSubscriptions } from 'instep-engine/src/repair/asked-customers.ts';
-export { FailedJobs } from 'instep-engine/src/repair/failed-jobs.ts';
 export { createJobs } from 'instep-engine/src/repair/jobs.ts';
-export { type LeasedRun, withLease } from 'instep-engine/src/repair/lease.ts';
+export { endPauses, withLease } from 'instep-engine/src/repair/lease.ts';
 export {
   pruneCustomers,
   pruneEvents,

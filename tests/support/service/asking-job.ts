@@ -21,7 +21,10 @@ export function openAskingJob({
     { reconcileIntervalMs: DAY_MS },
   );
   return async (signal = new AbortController().signal): Promise<void> => {
-    await query('update instep.leased_jobs set started_at = null where name = any ($1)', [ASKING]);
+    await query(
+      'update instep.leased_jobs set started_at = null, attempt_at = null where name = any ($1)',
+      [ASKING],
+    );
     const failures: unknown[] = [];
     for (const { name, run } of jobs) {
       if (ASKING.includes(name)) await run(signal).catch((error: unknown) => failures.push(error));

@@ -260,7 +260,7 @@ create table instep.leased_jobs (
   ended_at      timestamptz,
   -- The job's own record of how far it is.
   progress      jsonb,
-  -- The code of the last run's error, also of a job without a lease; null: it did not fail.
+  -- The code of the last run's error; null: it did not fail.
   failure_code  text,
   -- When the first of the failures in a row happened, and the last, and when the job is tried again.
   failing_since timestamptz,

@@ -111,7 +111,7 @@ export async function catchUp(
 
   const [error] = blocked.values();
   if (error !== undefined) throw error;
-  await run.complete({ seenSeconds: startedSeconds, unfinishedRun: null });
+  await run.saveProgress({ seenSeconds: startedSeconds, unfinishedRun: null });
   logger[missed > 0 ? 'info' : 'debug']({ listed, missed }, 'caught up');
 }
 

@@ -7,7 +7,7 @@ import type { ApplicationTables } from '../postgres/tables/application-tables.ts
 import { isAfter } from '../postgres/tables/id-from-text.ts';
 import { FIRST_DATED_KEY } from '../rule/event-key-layout.ts';
 import type { Logger } from '../runtime/logging.ts';
-import { throttle } from '../runtime/retry.ts';
+import { Stopped, throttle } from '../runtime/retry.ts';
 import { withLease } from './lease.ts';
 import type { Job } from './worker.ts';
 
@@ -28,13 +28,14 @@ export function createPruneJob(
 ): Job['run'] {
   const lease = { name: 'retention', holder, dueAfterMs: HOUR_MS };
   return async (signal) => {
-    await withLease(query, lease, async ({ complete }) => {
+    await withLease(query, lease, async () => {
       // A clock that has jumped ahead must not delete anything: the database's has to agree.
       const cutoffMs = Math.min(now(), await readClock(query)) - keptMs;
       const events = await pruneLog({ query, cutoffMs }, signal);
       const customers = await pruneCustomers({ query, cutoffMs }, signal);
       if (events + customers > 0) logger.info({ events, customers }, 'event log pruned');
-      if (!signal.aborted) await complete({});
+      // The next run begins again.
+      if (signal.aborted) throw new Stopped();
     });
   };
 }

@@ -77,10 +77,11 @@ export function createRepairJob(
    * Searches page by page, from where the last search ended, and after the last row from the first one again. So neither a
    * statement nor a search takes longer the more teams there are.
    */
-  async function search({ progress, complete }: LeasedRun): Promise<string[]> {
+  async function search({ progress, saveProgress }: LeasedRun): Promise<string[]> {
     const endsAtMs = clockMs() + SEARCH_MS;
     const page = { limit, exceptIds: resting() };
-    let { after: afterId } = v.parse(progressShape, progress);
+    const { after } = v.parse(progressShape, progress);
+    let afterId = after;
     const ids: string[] = [];
     do {
       const { found, examinedTo } = await find({ afterId, ...page });
@@ -89,7 +90,7 @@ export function createRepairJob(
       if (ids.length >= limit) break;
       afterId = examinedTo;
     } while (afterId !== null && clockMs() < endsAtMs);
-    await complete({ after: afterId });
+    if (afterId !== after) await saveProgress({ after: afterId });
     return ids;
   }
 

@@ -1,5 +1,5 @@
-// Runs the jobs of maintenance, again and again or on demand, and pauses those that fail. `instep.ts` opens it, and each
-// consumer of changes of plans has a worker of its own.
+// Runs the jobs of maintenance, again and again or on demand. `engine.ts` opens it, and each consumer of changes of plans has
+// a worker of its own.
 
 import { DatabaseUnavailable } from '../postgres/errors.ts';
 import { abortAfter } from '../runtime/deadline.ts';
@@ -8,14 +8,13 @@ import type { Logger } from '../runtime/logging.ts';
 import { pause, Stopped } from '../runtime/retry.ts';
 import { inRootSpan } from '../runtime/tracing.ts';
 import { StripeApiFailed } from '../stripe/api-failure.ts';
-import type { FailedJobs } from './failed-jobs.ts';
 
 /** Finds and repairs one kind of inconsistency. */
 export type Job = {
   readonly name: string;
   /** How often `run` is called. A job with a lease then only checks whether it is due. */
   readonly intervalMs: number;
-  /** Stops early, without an error, when the signal is aborted. All of its state is in the database. */
+  /** Stops early when the signal is aborted. All of its state is in the database. */
   readonly run: (signal: AbortSignal) => Promise<void>;
 };
 
@@ -27,50 +26,39 @@ type MaintenanceWorker = {
   stop(): Promise<void>;
 };
 
-export type MaintenanceOptions = {
+type MaintenanceOptions = {
   readonly logger: Logger;
   readonly instrumentation?: Instrumentation;
-  /** Is told how each run ended. */
-  readonly failedJobs?: Pick<FailedJobs, 'failed' | 'succeeded'>;
   /** Jobs that come and go, on demand only. */
   readonly otherJobs?: () => readonly Job[];
 };
 
-const LONGEST_PAUSE_MS = 60_000;
-
-const longerPause = (pauseMs: number) => Math.min(pauseMs * 2 || 1_000, LONGEST_PAUSE_MS);
-
-/** The pause of a job whose key lacks a permission, which a retry does not change. */
-export const FORBIDDEN_PAUSE_MS = 60 * 60 * 1_000;
+/** The pause before jobs that could not be loaded are loaded again. */
+const LOAD_PAUSE_MS = 5_000;
 
 /**
  * Runs each job again and again, in a loop of its own. Jobs are driven by state and not by messages,
- * so a crash at any point costs nothing, and any number of instances can run them. A job that fails
- * is retried, with longer and longer pauses.
+ * so a crash at any point costs nothing, and any number of instances can run them.
  */
 export function startMaintenance(
   loadJobs: LoadJobs,
   options: MaintenanceOptions & { startAfterMs?: number },
 ): MaintenanceWorker {
-  const { startAfterMs = 0 } = options;
   const stopping = new AbortController();
   const { signal } = stopping;
   // A process that has nothing else to do can exit.
   const pausing = { signal, ref: false };
 
   async function repeat(job: Job): Promise<void> {
-    let failedPauseMs = job.intervalMs;
     while (!signal.aborted) {
-      failedPauseMs = longerPause(failedPauseMs);
-      const pauseMs = await runOnce(job, failedPauseMs, signal, options);
-      if (pauseMs === null) failedPauseMs = job.intervalMs;
-      await pause(pauseMs ?? job.intervalMs, pausing);
+      await runOnce(job, signal, options);
+      await pause(job.intervalMs, pausing);
     }
   }
 
   async function repeatAll(): Promise<void> {
     let jobs: readonly Job[] | undefined;
-    for (let pauseMs = startAfterMs; jobs === undefined; pauseMs = longerPause(pauseMs)) {
+    for (let pauseMs = options.startAfterMs ?? 0; jobs === undefined; pauseMs = LOAD_PAUSE_MS) {
       await pause(pauseMs, pausing);
       if (signal.aborted) return;
       try {
@@ -91,42 +79,32 @@ export function startMaintenance(
   };
 }
 
-export const LACKS_PERMISSION =
+const LACKS_PERMISSION =
   'STRIPE_SECRET_KEY lacks permission to read subscriptions, events, customers or products';
 
-/**
- * Runs a job in a span of its own. A failure is logged. Returns how long to pause after it; `null` if the job did not
- * fail.
- */
+/** Runs a job in a span of its own. A failure is logged; the lease of the job says when it is tried again. */
 async function runOnce(
   { name, run }: Job,
-  failedPauseMs: number,
   signal: AbortSignal,
-  { logger, instrumentation = NO_INSTRUMENTATION, failedJobs }: MaintenanceOptions,
-): Promise<number | null> {
+  { logger, instrumentation = NO_INSTRUMENTATION }: MaintenanceOptions,
+): Promise<void> {
   const startedAtMs = performance.now();
-  const isForbidden = (error: unknown) => error instanceof StripeApiFailed && error.isForbidden;
-  const thrown = await inRootSpan(new Set(), `maintain ${name}`, {}, async () => {
+  const result = await inRootSpan(new Set(), `maintain ${name}`, {}, async () => {
     try {
       await run(signal);
     } catch (err) {
       const level = err instanceof DatabaseUnavailable ? 'debug' : 'warn';
-      const message = isForbidden(err) ? LACKS_PERMISSION : 'maintenance job failed';
+      const isForbidden = err instanceof StripeApiFailed && err.isForbidden;
+      const message = isForbidden ? LACKS_PERMISSION : 'maintenance job failed';
       if (!(err instanceof Stopped)) logger[level]({ job: name, err }, message);
       throw err;
     }
   }).then(
-    () => null,
-    (error: unknown) => ({ error }),
+    () => 'done' as const,
+    // A job that was stopped has neither failed nor succeeded.
+    (error: unknown) => (error instanceof Stopped ? 'done' : 'failed'),
   );
-  // A job that was stopped has neither failed nor succeeded.
-  const isFailed = thrown !== null && !(thrown.error instanceof Stopped);
-  instrumentation.jobEnded(name, isFailed ? 'failed' : 'done', performance.now() - startedAtMs);
-  if (thrown === null && !signal.aborted) await failedJobs?.succeeded(name);
-  if (!isFailed) return null;
-  const pauseMs = isForbidden(thrown.error) ? FORBIDDEN_PAUSE_MS : failedPauseMs;
-  await failedJobs?.failed(name, thrown.error, pauseMs);
-  return pauseMs;
+  instrumentation.jobEnded(name, result, performance.now() - startedAtMs);
 }
 
 export type Maintenance = MaintenanceWorker & {
@@ -137,7 +115,7 @@ export type Maintenance = MaintenanceWorker & {
 /**
  * Maintenance for a process that does not live long enough for `startMaintenance`: it runs after a webhook,
  * or on a schedule. One job runs after the other, because such a process has few connections, and calls at
- * the same time share one run. A job that fails does not stop the others, and is due again.
+ * the same time share one run. A job that fails does not stop the others.
  */
 export function createOnDemandMaintenance(
   loadJobs: LoadJobs,
@@ -145,18 +123,18 @@ export function createOnDemandMaintenance(
 ): Maintenance {
   const stopping = new AbortController();
   let jobs: readonly Job[] | undefined;
-  const dueAtMs = new WeakMap<Job, number>();
+  const ranAtMs = new WeakMap<Job, number>();
   let inFlight: Promise<void> | undefined;
 
+  /** Those that ran longest ago first, so that one which uses up the budget keeps no other from running. */
   async function runAll(signal: AbortSignal): Promise<void> {
     jobs ??= await loadJobs();
-    const dueSince = (job: Job) => dueAtMs.get(job) ?? 0;
     const all = [...jobs, ...(options.otherJobs?.() ?? [])];
-    for (const job of all.sort((one, other) => dueSince(one) - dueSince(other))) {
-      if (signal.aborted || performance.now() < dueSince(job)) return;
-      const pauseMs = (await runOnce(job, 0, signal, options)) ?? job.intervalMs;
-      // One that used up the budget is due again, but comes last, so that it keeps no other from running.
-      dueAtMs.set(job, performance.now() + (signal.aborted ? 0 : pauseMs));
+    all.sort((one, other) => (ranAtMs.get(one) ?? 0) - (ranAtMs.get(other) ?? 0));
+    for (const job of all) {
+      if (signal.aborted) return;
+      ranAtMs.set(job, performance.now());
+      await runOnce(job, signal, options);
     }
   }
 

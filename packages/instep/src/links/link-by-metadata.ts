@@ -71,7 +71,7 @@ async function linkSince(
       break;
     }
   }
-  await run.complete({ key, position: upTo });
+  await run.saveProgress({ key, position: upTo });
 }
 
 /** A team that is locked for longer fails the job, which runs again. */

@@ -170,10 +170,7 @@ async function readLastOrigins(query: Query): Promise<EventOrigin[]> {
   return rows.map(({ body }) => originOfBody(body));
 }
 
-/**
- * The jobs that keep failing, or that pause after a failure. Left out are those that another process has completed
- * since, and those that were due and have not been tried again.
- */
+/** The jobs that keep failing, or that pause after a failure. Left out are those that were due and have not been tried again. */
 export async function readFailedJobs(query: Query): Promise<FailedJob[]> {
   return await query<FailedJob>({
     name: 'read_failed_jobs',
@@ -186,7 +183,6 @@ export async function readFailedJobs(query: Query): Promise<FailedJob[]> {
        where attempt_at > now() - interval '10 minutes'
          and (failing_since < now() - interval '1 minute'
               or attempt_at > failed_at + interval '1 minute')
-         and (ended_at is null or ended_at <= failed_at or name not in ('catch-up', 'reconcile'))
        order by name`,
   });
 }

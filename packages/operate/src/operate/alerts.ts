@@ -40,7 +40,7 @@ type AlertsOptions = {
 
 /**
  * A job of maintenance, which stands here because it reads the report of the health, in one of the instances and at most
- * once a minute. A message that was not accepted fails the job, and a minute later it is tried again.
+ * once a minute. A message that was not accepted fails the job, which is tried again.
  */
 export function createAlertsJob({ query, alerts, readIssues, now, holder }: AlertsOptions): Job {
   const lease = { name: 'alerts', holder, dueAfterMs: INTERVAL_MS };
@@ -50,15 +50,12 @@ export function createAlertsJob({ query, alerts, readIssues, now, holder }: Aler
     run: async (signal) => {
       await withLease(query, lease, async (run) => {
         const stored = v.safeParse(progressShape, run.progress);
-        let reported: Reported = stored.success ? stored.output.reported : {};
-        try {
-          // A notice is probably over soon.
-          const open = (await readIssues()).filter(({ severity }) => severity !== 'notice');
-          if (isNews(open, reported)) await sendAlert(alerts, open, now(), signal);
-          reported = Object.fromEntries(open.map(({ code, severity }) => [code, severity]));
-        } finally {
-          await run.complete({ reported });
-        }
+        const last = stored.success ? stored.output.reported : {};
+        // A notice is probably over soon.
+        const open = (await readIssues()).filter(({ severity }) => severity !== 'notice');
+        if (isNews(open, last)) await sendAlert(alerts, open, now(), signal);
+        const reported = Object.fromEntries(open.map(({ code, severity }) => [code, severity]));
+        await run.saveProgress({ reported });
       });
     },
   };

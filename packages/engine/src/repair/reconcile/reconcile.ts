@@ -57,7 +57,7 @@ export class ReconciliationFailed extends CodedError<ReconciliationCode> {}
  * @throws ReconciliationFailed
  */
 export async function reconcile(options: ReconcileOptions, signal: AbortSignal): Promise<Counts> {
-  const counts = await explainFailure(reconcileIfDue(options, 0, signal));
+  const counts = await explainFailure(reconcileIfDue(options, null, signal));
   if (counts !== null) return counts;
   throw new ReconciliationFailed(
     'RECONCILIATION_RUNNING',
@@ -88,7 +88,7 @@ export function createReconcileJob(services: ReconcileServices, intervalMs: numb
 /** `null`: it is not due, or another one is running. */
 async function reconcileIfDue(
   options: ReconcileOptions,
-  dueAfterMs: number,
+  dueAfterMs: number | null,
   signal: AbortSignal,
 ): Promise<Counts | null> {
   const { database, nonce } = options;
@@ -184,7 +184,7 @@ async function reconcileAll(
   const { counts } = progress;
   const completed = { startedAtMs, endedAtMs: now(), teams: counts.teams };
   // Before the list is deleted, which is in use if another instance has taken over.
-  await run.complete({ ...progress, completed, phase: 'done' });
+  await run.saveProgress({ ...progress, completed, phase: 'done' });
   await deleteListed(query);
   await deleteOldIssues(query);
   return counts;
