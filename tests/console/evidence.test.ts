@@ -73,7 +73,7 @@ test('nor while teams can not be counted, without a team, and without a delivery
     await holding('lock table instep.asked_customers in access exclusive mode');
     const { verdict, text } = await overview();
     expect(verdict).toBe('unproven');
-    expect(text).toContain('Too many teams');
+    expect(text).toContain('too many teams');
   });
   await query('update teams set provider_customer_id = null');
   expect(await verdictOf()).toBe('unproven');

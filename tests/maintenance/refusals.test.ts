@@ -1,9 +1,13 @@
-import { RefusalCounts, readRefusals } from 'instep-operate/src/issues/refusals.ts';
+import { RefusalCounts } from 'instep-operate/feature';
+import { checkHealth } from 'instep-operate/host';
 import { beforeEach, expect, test } from 'vitest';
+import { OTHER_FEATURES } from '../support/internals/operations.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 
-const { query } = (await createDatabase()).database;
-const refusals = async () => Object.fromEntries(await readRefusals(query));
+const { database } = await createDatabase();
+const { query } = database;
+const context = { database, keyMode: null, now: Date.now, otherFeatures: OTHER_FEATURES };
+const refusals = async () => (await checkHealth(context)).refusals;
 
 let nowMs = 0;
 let counts: RefusalCounts;

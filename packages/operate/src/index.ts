@@ -57,7 +57,7 @@ export {
 export { type Reason, type ReasonCode, type ReasonPart, reasonText } from './event-log/reasons.ts';
 export type { Replayed, ReplayOutcomes } from './event-log/replay.ts';
 export { countIssues, findIssues, type IssueFilter, type OpenIssue } from './issues/find-issues.ts';
-export type { Concern, IssueKind, Remedy, Severity } from './issues/issue.ts';
+export type { IssueKind, Remedy, Severity } from './issues/issue.ts';
 export {
   ISSUES,
   type Issue,
@@ -67,19 +67,18 @@ export {
   SUBJECT_ISSUES,
   type SubjectIssueCode,
 } from './issues/issues.ts';
-export type { Refusals } from './issues/refusals.ts';
 export type {
   ConsumerProgress,
   FailedJob,
-  Figures,
   OtherFeatures,
+  ServiceState,
+  TeamCounts,
 } from './issues/service-state.ts';
 export {
   type ChargedSubscription,
   type ComparisonEvidence,
   MAX_COUNTED_OF_CUSTOMER,
 } from './issues/subject-issues.ts';
-export type { TeamCounts } from './issues/team-counts.ts';
 export * from './operate/actions.ts';
 export type { AlertConfig } from './operate/alerts.ts';
 export type {

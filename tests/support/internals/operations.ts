@@ -6,4 +6,3 @@ export { openOperations } from 'instep/src/operators-listener/open-operations.ts
 export { performForTeam } from 'instep/src/operators-listener/sync-api.ts';
 export { recordedStep } from 'instep-operate/host';
 export { createTokenCheck, listenForOperators } from 'instep-operate/listener';
-export { countTeams } from 'instep-operate/src/issues/team-counts.ts';

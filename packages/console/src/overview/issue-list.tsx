@@ -47,7 +47,7 @@ export function IssueList({ health, nowMs }: IssueListProps) {
               <span>
                 {issue.text}. <AdviceText issue={issue} />
               </span>
-              <IssueLinks issue={issue} id={`issue-${index}`} />
+              <IssueLinks {...{ issue, health }} id={`issue-${index}`} />
             </li>
           ))}
         </ul>
@@ -56,7 +56,7 @@ export function IssueList({ health, nowMs }: IssueListProps) {
       {notices.map((issue) => (
         <p data-issue={issue.code}>
           {issue.text}. No action needed yet.{' '}
-          <IssueLinks issue={issue} id={`notice-${issue.code}`} />
+          <IssueLinks {...{ issue, health }} id={`notice-${issue.code}`} />
         </p>
       ))}
     </section>
@@ -74,9 +74,8 @@ const VERDICTS: Readonly<Record<Verdict, string>> = {
 
 /** What the claim rests on: how many teams were compared with Stripe, and when Stripe delivered last. */
 function EvidenceText({ health }: Pick<IssueListProps, 'health'>) {
-  const { teams, figures, hidden, reconciled } = health;
+  const { teams, lastDeliveredMs, hidden, reconciled } = health;
   const completed = reconciled?.completed ?? null;
-  const { lastDeliveredMs } = figures;
   return (
     <>
       {teams === null
@@ -101,13 +100,17 @@ function AdviceText({ issue: { concerns, advice } }: { readonly issue: Issue }) 
   return <CodeText>{`${capitalized(advice)}.`}</CodeText>;
 }
 
-type IssueLinksProps = { readonly issue: Issue; readonly id: string };
+type IssueLinksProps = {
+  readonly issue: Issue;
+  readonly health: HealthReport;
+  readonly id: string;
+};
 
 /** Where to resolve the issue, or to see more of it, if that is in the console. */
-function IssueLinks({ issue, id }: IssueLinksProps) {
+function IssueLinks({ issue, health, id }: IssueLinksProps) {
   return (
     <>
-      {linksOf(issue).map(([path, text], index) => (
+      {linksOf(issue, health).map(([path, text], index) => (
         <a
           id={`${id}-${index}`}
           class={issue.severity === 'failure' ? 'button main' : 'button'}
@@ -120,7 +123,10 @@ function IssueLinks({ issue, id }: IssueLinksProps) {
   );
 }
 
-function linksOf({ code, remedies, evidence }: Issue): (readonly [path: string, text: string])[] {
+function linksOf(
+  { code, remedies }: Issue,
+  { namelessProducts }: HealthReport,
+): (readonly [path: string, text: string])[] {
   switch (code) {
     case 'teams-not-compared':
     case 'comparison-overdue':
@@ -130,7 +136,7 @@ function linksOf({ code, remedies, evidence }: Issue): (readonly [path: string, 
     case 'events-of-other-accounts':
       return [['/events', 'Last events']];
     case 'products-without-name':
-      return evidence.products.map((plan) => [
+      return namelessProducts.map((plan) => [
         urlWith('/teams', { plan }),
         `Teams of ${plainText(plan)}`,
       ]);

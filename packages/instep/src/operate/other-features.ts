@@ -5,12 +5,5 @@ import { findConsumers } from '../changes/consumers.ts';
 /** What the features of this package do for operators. */
 export const OTHER_FEATURES: OtherFeatures = {
   readOtherPolicy,
-  async readConsumers(query) {
-    const consumers = await findConsumers({ database: { query } });
-    return consumers.map(({ name, behindSince, setAsideCount }) => ({
-      name,
-      behindSinceMs: behindSince?.getTime() ?? null,
-      setAside: setAsideCount,
-    }));
-  },
+  readConsumers: (query) => findConsumers({ database: { query } }),
 };

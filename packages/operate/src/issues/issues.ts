@@ -2,19 +2,24 @@
 
 import { counted, countText, durationText } from 'instep-engine/runtime';
 import type { IssueKind, Severity } from './issue.ts';
-import { type FoundInService, SERVICE_ISSUES } from './service-issues.ts';
+import { SERVICE_ISSUES } from './service-issues.ts';
 import type { ServiceState } from './service-state.ts';
 import { ISSUES_OF_SUBJECTS, type Sources, type SubjectIssue } from './subject-issues.ts';
 
 /** Everything that can be wrong. */
 export const ISSUES = { ...SERVICE_ISSUES, ...ISSUES_OF_SUBJECTS } as const;
 
-type Services = typeof SERVICE_ISSUES;
 type Subjects = typeof ISSUES_OF_SUBJECTS;
 
 /** The issues of single teams, customers and events. */
 export type SubjectIssueCode = keyof Subjects;
 export type IssueCode = keyof typeof ISSUES;
+
+const codesOf = <Code extends string>(issues: Readonly<Record<Code, unknown>>) =>
+  Object.keys(issues) as Code[];
+
+/** The issues of single teams, customers and events, the most severe first. */
+export const SUBJECT_ISSUES: readonly SubjectIssueCode[] = codesOf(ISSUES_OF_SUBJECTS);
 
 /** What is known about an issue with one subject, by its code. */
 export type IssueEvidence = {
@@ -25,27 +30,16 @@ export type IssueEvidence = {
     : never;
 };
 
-/** What is known about an issue as a whole. Times are in milliseconds since 1970. */
-type Evidence<Code extends IssueCode> = Code extends keyof Services
-  ? NonNullable<ReturnType<Services[Code]['find']>>['evidence']
-  : {
-      /** Since when the oldest is open. */
-      readonly sinceMs: number | null;
-    };
-
 /** Something that is wrong, with the number of its subjects. */
-export type Issue = {
-  readonly [Code in IssueCode]: IssueKind & {
-    readonly code: Code;
-    /** The number of subjects; 1 if the issue concerns the service. */
-    readonly count: number;
-    /** Whether counting stopped at `count`. */
-    readonly isMore: boolean;
-    /** What is wrong, in a sentence without a period. The page or command that shows it adds what to do. */
-    readonly text: string;
-    readonly evidence: Evidence<Code>;
-  };
-}[IssueCode];
+export type Issue = IssueKind & {
+  readonly code: IssueCode;
+  /** The number of subjects; 1 if the issue concerns the service. */
+  readonly count: number;
+  /** Whether counting stopped at `count`. */
+  readonly isMore: boolean;
+  /** What is wrong, in a sentence without a period. The page or command that shows it adds what to do. */
+  readonly text: string;
+};
 
 /** How many of each there are. */
 export type IssueCounts = Readonly<
@@ -54,30 +48,24 @@ export type IssueCounts = Readonly<
     Pick<Issue, 'count' | 'isMore'> & {
       /** Those that operators have dismissed. */
       readonly hidden: number;
-      /** Since when the oldest is open; `null`: there is none. */
+      /** Since when the oldest is open, in milliseconds since 1970; `null`: there is none. */
       readonly sinceMs: number | null;
     }
   >
 >;
 
-const codesOf = <Code extends string>(issues: Readonly<Record<Code, unknown>>) =>
-  Object.keys(issues) as Code[];
-
-/** The issues of single teams, customers and events, the most severe first. */
-export const SUBJECT_ISSUES: readonly SubjectIssueCode[] = codesOf(ISSUES_OF_SUBJECTS);
-
 const SEVERITIES: readonly Severity[] = ['failure', 'warning', 'notice'];
 
 /** All that is wrong, the most severe first. */
 export function issuesOf(state: ServiceState, counts: IssueCounts, nowMs: number): Issue[] {
-  const ofService = codesOf(SERVICE_ISSUES).flatMap((code) => {
+  const ofService = codesOf(SERVICE_ISSUES).flatMap((code): Issue[] => {
     const { find, ...kind } = SERVICE_ISSUES[code];
-    const found: FoundInService | null = find(state, nowMs);
+    const found = find(state, nowMs);
     if (found === null) return [];
-    const { severity = kind.severity } = found;
-    return { code, ...kind, ...found, severity, count: 1, isMore: false } as Issue;
+    const one = { concerns: 'service', remedies: [], count: 1, isMore: false } as const;
+    return [{ code, ...kind, ...one, ...found }];
   });
-  const ofSubjects = SUBJECT_ISSUES.flatMap((code) => {
+  const ofSubjects = SUBJECT_ISSUES.flatMap((code): Issue[] => {
     const { concerns, remedies, advice, text, ...issue }: SubjectIssue = ISSUES[code];
     const { count, isMore, sinceMs } = counts[code];
     if (count === 0) return [];
@@ -85,8 +73,8 @@ export function issuesOf(state: ServiceState, counts: IssueCounts, nowMs: number
     const ageMs = Math.max(0, nowMs - (sinceMs ?? nowMs));
     const severity = ageMs < (issue.noticeMs ?? 0) ? 'notice' : issue.severity;
     const subjects = isMore ? `${countText(count, count)} ${concerns}s` : counted(count, concerns);
-    const found = { text: `${subjects} ${text}, for up to ${durationText(ageMs)}`, count, isMore };
-    return { code, severity, concerns, remedies, advice, ...found, evidence: { sinceMs } } as Issue;
+    const sentence = `${subjects} ${text}, for up to ${durationText(ageMs)}`;
+    return [{ code, severity, concerns, remedies, advice, count, isMore, text: sentence }];
   });
   const rank = ({ severity }: Issue) => SEVERITIES.indexOf(severity);
   return [...ofService, ...ofSubjects].sort((a, b) => rank(a) - rank(b));

@@ -1,5 +1,5 @@
 // Counts the deliveries and the session cookies with a signature of another secret, in memory, and stores them once a
-// minute. instep.ts counts; operate/health.ts reads them.
+// minute. instep.ts counts; service-state.ts reads them.
 
 import type { Feature } from 'instep-engine';
 import { columnArrays, type Query } from 'instep-engine/postgres';
@@ -8,7 +8,7 @@ import { OPERATE_SCHEMA } from './schema.ts';
 
 export type RefusalKind = 'deliveries' | 'sessions';
 
-/** Deliveries or session cookies that were refused, because their signature is of another secret, and since when. */
+/** What was refused, because its signature is of another secret, and since when, in milliseconds since 1970. */
 export type Refusals = { readonly refused: number; readonly sinceMs: number };
 
 /**
@@ -107,19 +107,4 @@ export function refusalsFeature(counts: RefusalCounts): Feature {
       await storeLast();
     },
   };
-}
-
-/** What was refused in the last day, unless cookies have been accepted since. */
-export async function readRefusals(query: Query): Promise<ReadonlyMap<RefusalKind, Refusals>> {
-  const rows = await query<Refusals & { readonly kind: RefusalKind }>({
-    name: 'read_refusals',
-    text: `
-      select kind,
-             sum(refused)::bigint as refused,
-             (extract(epoch from min(since)) * 1000)::bigint as "sinceMs"
-        from instep.refusals
-       where since > now() - interval '1 day'
-       group by kind`,
-  });
-  return new Map(rows.map(({ kind, ...refusals }) => [kind, refusals]));
 }

@@ -1,21 +1,20 @@
-// Reads the state from which the issues of the service follow, such as when something arrived last. operate/health.ts calls
-// it for the overview, the doctor and the metrics.
+// Reads what the issues of the service are found in, which is also the evidence of the verdict, such as when something arrived
+// last. operate/health.ts calls it.
 
-import { type Database, onlyRow, type Query } from 'instep-engine/postgres';
-import {
-  NEW_CUSTOMERS_JOB,
-  type Progress,
-  readLeasedJob,
-  readProgress,
-} from 'instep-engine/repair';
+import { type ApplicationTables, type Database, onlyRow, type Query } from 'instep-engine/postgres';
+import { NEW_CUSTOMERS_JOB, type Progress, readProgress } from 'instep-engine/repair';
 import { type EventOrigin, type Mode, originOfBody, SNAPSHOT_TYPE } from 'instep-engine/stripe';
-import { type RefusalKind, type Refusals, readRefusals } from './refusals.ts';
-import { countTeams, type TeamCounts } from './team-counts.ts';
+import { readInTime } from '../runtime/read-in-time.ts';
+import type { Refusals } from './refusals.ts';
 
-/** Times are in milliseconds since 1970. */
+/** The state of the service. Times are in milliseconds since 1970; those of events are of the newest 1,000. */
 export type ServiceState = {
-  readonly figures: Figures;
-  /** The origins of the last events, the newest first. */
+  readonly lastReceivedMs: number | null;
+  /** When Stripe last delivered an event. */
+  readonly lastDeliveredMs: number | null;
+  /** The time since which Stripe has listed events but delivered none; `null` if the newest one was delivered. */
+  readonly undeliveredSinceMs: number | null;
+  /** The origins of the last events that Stripe delivered, the newest first. */
   readonly origins: readonly EventOrigin[];
   /** The mode of the API key; `null` when its prefix does not show it. */
   readonly keyMode: Mode | null;
@@ -23,31 +22,22 @@ export type ServiceState = {
   readonly teams: TeamCounts | null;
   /** The last comparison of all teams with Stripe, finished or not; `null`: there was none. */
   readonly reconciled: Progress | null;
+  /** Whether a job compares new teams one by one, within seconds. */
+  readonly isFollowing: boolean;
+  /** The first products whose name was looked up without a result. */
+  readonly namelessProducts: readonly string[];
   readonly failedJobs: readonly FailedJob[];
-  readonly refusals: ReadonlyMap<RefusalKind, Refusals>;
+  /** What was refused in the last day, unless it is over. */
+  readonly refusals: { readonly deliveries?: Refusals; readonly sessions?: Refusals };
   readonly consumers: readonly ConsumerProgress[];
   /** The policy for access of an instance that differs from the stored one; `null`: none does. */
   readonly otherPolicy: string | null;
 };
 
-/** Times are those of the newest 1,000 events, in milliseconds since 1970. */
-export type Figures = {
-  /** The first products whose name was looked up without a result. */
-  readonly namelessProducts: readonly string[];
-  readonly lastReceivedMs: number | null;
-  /** When Stripe last delivered an event. */
-  readonly lastDeliveredMs: number | null;
-  /**
-   * The time since which Stripe has listed events but delivered none; `null` if the newest one was delivered.
-   */
-  readonly undeliveredSinceMs: number | null;
-  /** Whether commits wait for a standby, and none is connected. */
-  readonly isStandbyMissing: boolean;
-  /** Whether a job compares new teams one by one, within seconds. */
-  readonly isFollowing: boolean;
-};
+/** The teams with a customer, and those of them about whom Stripe has not answered yet. */
+export type TeamCounts = { readonly linked: number; readonly uncompared: number };
 
-/** A job whose last run failed, and when it is tried again. Times are in milliseconds since 1970. */
+/** A job whose last run failed, and when it is tried again. */
 export type FailedJob = {
   readonly job: string;
   /** The code of the error; `other` for an unexpected one. */
@@ -60,16 +50,15 @@ export type FailedJob = {
 /** How far a consumer of changes of plans is. */
 export type ConsumerProgress = {
   readonly name: string;
-  /** When the oldest change was made that was not passed to it, in milliseconds since 1970; `null`: there is none. */
-  readonly behindSinceMs: number | null;
+  /** When the oldest change was made that it has not handled; `null`: there is none. */
+  readonly behindSince: Date | null;
   /** The changes that it failed to handle. */
-  readonly setAside: number;
+  readonly setAsideCount: number;
 };
 
 /** What the features of `instep` know: this package knows none of their tables. */
 export type OtherFeatures = {
   readConsumers(query: Query): Promise<readonly ConsumerProgress[]>;
-  /** The policy for access of an instance that differs from the stored one; `null`: none does. */
   readOtherPolicy(query: Query): Promise<string | null>;
 };
 
@@ -79,25 +68,36 @@ export async function readServiceState(
   keyMode: Mode | null,
   features: OtherFeatures,
 ): Promise<ServiceState> {
-  const [figures, origins, teams, reconcile, failedJobs, refusals, consumers, otherPolicy] =
-    await Promise.all([
-      readFigures(query),
-      readLastOrigins(query),
-      countTeams({ transaction }),
-      readLeasedJob(query, 'reconcile'),
-      readFailedJobs(query),
-      readRefusals(query),
-      features.readConsumers(query),
-      features.readOtherPolicy(query),
-    ]);
-  const reconciled = readProgress(reconcile?.progress);
-  const read = { figures, origins, teams, reconciled, failedJobs, refusals };
-  return { keyMode, ...read, consumers, otherPolicy };
+  const [{ reconcile, delivered, ...own }, teams, consumers, otherPolicy] = await Promise.all([
+    onlyRow<OwnState>(query, {
+      name: 'read_service_state',
+      text: READ_SERVICE_STATE,
+      values: [SNAPSHOT_TYPE],
+    }),
+    countTeams({ transaction }),
+    features.readConsumers(query),
+    features.readOtherPolicy(query),
+  ]);
+  const origins = delivered.map((body) => originOfBody(Buffer.from(body, 'base64')));
+  const reconciled = readProgress(reconcile);
+  return { ...own, origins, keyMode, teams, reconciled, consumers, otherPolicy };
 }
 
 export const MAX_NAMELESS = 20;
 
-const READ_FIGURES = `
+/** What the engine's tables and ours say. */
+type OwnState = Omit<
+  ServiceState,
+  'origins' | 'keyMode' | 'teams' | 'reconciled' | 'consumers' | 'otherPolicy'
+> & {
+  /** The progress of the comparison, as its job stores it. */
+  readonly reconcile: unknown;
+  /** The bodies of the last events that Stripe delivered, as base64. */
+  readonly delivered: readonly string[];
+};
+
+/** It reads indexes of few rows, and the end of the log. Left out are failed jobs that were due and have not been tried again. */
+const READ_SERVICE_STATE = `
       with newest as materialized (
         select position, received_at, deliveries
           from (
@@ -116,10 +116,43 @@ const READ_FIGURES = `
                  )
                )                                              as undelivered_since
           from newest
+      ), refused as (
+        select kind,
+               jsonb_build_object(
+                 'refused', sum(refused),
+                 'sinceMs', (extract(epoch from min(since)) * 1000)::bigint
+               ) as refusals
+          from instep.refusals
+         where since > now() - interval '1 day'
+         group by kind
+      ), failed as (
+        select jsonb_build_object(
+                 'job', name,
+                 'code', failure_code,
+                 'sinceMs', (extract(epoch from failing_since) * 1000)::bigint,
+                 'attemptAtMs', (extract(epoch from attempt_at) * 1000)::bigint
+               ) as job
+          from instep.leased_jobs
+         where attempt_at > now() - interval '10 minutes'
+           and (failing_since < now() - interval '1 minute'
+                or attempt_at > failed_at + interval '1 minute')
+         order by name
       )
-      select (extract(epoch from last_received) * 1000)::bigint     as "lastReceivedMs",
-             (extract(epoch from last_delivered) * 1000)::bigint    as "lastDeliveredMs",
-             (extract(epoch from undelivered_since) * 1000)::bigint as "undeliveredSinceMs",
+      select (extract(epoch from last_received) * 1000)::bigint             as "lastReceivedMs",
+             (extract(epoch from last_delivered) * 1000)::bigint            as "lastDeliveredMs",
+             (extract(epoch from undelivered_since) * 1000)::bigint         as "undeliveredSinceMs",
+             array(
+               select encode(body, 'base64')
+                 from (
+                        select position, body, deliveries
+                          from instep.events
+                         order by position desc
+                         limit 1000
+                      ) as latest
+                where deliveries > 0
+                order by position desc
+                limit 20
+             )                                                              as delivered,
              array(
                select product_id
                  from instep.products
@@ -127,62 +160,31 @@ const READ_FIGURES = `
                   and looked_up_at is not null
                 order by product_id
                 limit ${MAX_NAMELESS}
-             )                                                      as "namelessProducts",
-             (
-               select current_setting('synchronous_standby_names') <> ''
-                        and current_setting('synchronous_commit') <> 'local'
-                        and count(*) = 0
-                 from pg_stat_replication
-                -- A role without pg_read_all_stats sees the rows, but no states.
-                where sync_state in ('sync', 'quorum')
-                   or sync_state is null
-             )                                                      as "isStandbyMissing",
+             )                                                              as "namelessProducts",
+             (select progress from instep.leased_jobs where name = 'reconcile') as reconcile,
              exists (
                select
                  from instep.leased_jobs
                 where name = '${NEW_CUSTOMERS_JOB}'
                   and started_at > now() - interval '1 minute'
-             )                                                      as "isFollowing"
+             )                                                              as "isFollowing",
+             (select coalesce(jsonb_agg(job), '[]') from failed)            as "failedJobs",
+             (select coalesce(jsonb_object_agg(kind, refusals), '{}') from refused) as refusals
         from arrival`;
 
-/** Reads indexes of few rows, and the end of the log. */
-async function readFigures(query: Query): Promise<Figures> {
-  const values = [SNAPSHOT_TYPE];
-  return await onlyRow<Figures>(query, { name: 'read_figures', text: READ_FIGURES, values });
-}
+const COUNT_TEAMS = ({ teams }: ApplicationTables) => `
+      select count(*) as linked,
+             count(*) filter (where asked_at is null) as uncompared
+        from ${teams.rows} as teams
+        left join instep.asked_customers as asked on asked.customer_id = provider_customer_id
+       where provider_customer_id is not null`;
 
-/** The origins of the last 20 events that Stripe delivered, the newest first. */
-async function readLastOrigins(query: Query): Promise<EventOrigin[]> {
-  const rows = await query<{ body: Uint8Array }>({
-    name: 'read_last_origins',
-    text: `
-      select body
-        from (
-               select position, body, deliveries
-                 from instep.events
-                order by position desc
-                limit 1000
-             ) as newest
-       where deliveries > 0
-       order by position desc
-       limit 20`,
-  });
-  return rows.map(({ body }) => originOfBody(body));
-}
+/** A scrape of the metrics waits for it, with everything else that it reads, for a second at most. */
+const COUNT_TIMEOUT_MS = 500;
 
-/** The jobs that keep failing, or that pause after a failure. Left out are those that were due and have not been tried again. */
-export async function readFailedJobs(query: Query): Promise<FailedJob[]> {
-  return await query<FailedJob>({
-    name: 'read_failed_jobs',
-    text: `
-      select name as job,
-             failure_code as code,
-             (extract(epoch from failing_since) * 1000)::bigint as "sinceMs",
-             (extract(epoch from attempt_at) * 1000)::bigint as "attemptAtMs"
-        from instep.leased_jobs
-       where attempt_at > now() - interval '10 minutes'
-         and (failing_since < now() - interval '1 minute'
-              or attempt_at > failed_at + interval '1 minute')
-       order by name`,
-  });
+/** `null` if they are too many to be counted in time, or if a lock on their table takes as long. */
+async function countTeams(database: Pick<Database, 'transaction'>): Promise<TeamCounts | null> {
+  const statement = { name: 'count_teams', text: COUNT_TEAMS };
+  const [counts] = (await readInTime<TeamCounts>(database, statement, COUNT_TIMEOUT_MS)) ?? [];
+  return counts ?? null;
 }

@@ -8,7 +8,7 @@ import {
   isAfter,
   readCustomerIdsOf,
 } from 'instep-engine/postgres';
-import { TEAM_STATUS } from '../issues/team-counts.ts';
+import { STATUSES } from 'instep-engine/rule';
 import {
   type Direction,
   EXAMINED,
@@ -36,6 +36,7 @@ export type TeamFilter = {
    * part of the name, in upper or lower case, or the beginning of the id of a customer, a subscription or a team.
    */
   readonly text?: string | undefined;
+  /** A status of Stripe's; `none`: it never had a subscription; `other`: a status of the application's own. */
   readonly status?: string | undefined;
   /** The name of a plan that the team has or had, or the id of its product. */
   readonly plan?: string | undefined;
@@ -67,6 +68,17 @@ export function findTeams(
     complete: (rows) => rows.map(({ examinedTo: _, ...team }) => team),
   });
 }
+
+/** SQL: a team's status, as text, because the column can have a type of the application's own. */
+const TEAM_STATUS = `
+             case
+               when teams.subscription_status is null then 'none'
+               when teams.subscription_status::text in (${Object.keys(STATUSES)
+                 .map((name) => `'${name}'`)
+                 .join(', ')})
+                 then teams.subscription_status::text
+               else 'other'
+             end`;
 
 /** The application has no index for names, plans or statuses. Only one of the two parts is read. */
 const FIND_TEAMS = (tables: ApplicationTables, { beyond, order }: Direction) => {
