@@ -1,3 +1,4 @@
+import type { SubscriptionEventFields } from 'instep/testing';
 import { EventLog, type EventLogOptions, type LogEvent } from 'instep-engine/log';
 import {
   ENGINE_SCHEMA,
@@ -9,9 +10,9 @@ import { foldLog } from 'instep-engine/repair';
 import type { PlanFieldName } from 'instep-engine/rule';
 import pg from 'pg';
 import { onTestFinished } from 'vitest';
-import { parseEvent } from '../../support/internals/stripe.ts';
 import { createEmptyDatabase } from '../../support/postgres/test-database.ts';
 import { schemaSql } from '../../support/schemas/schemas.ts';
+import { eventBody, received } from '../../support/stripe/events.ts';
 import { openPg } from './drivers.ts';
 
 function textColumn(name: string): PlanColumn {
@@ -70,64 +71,25 @@ export function openLog(database: StatementRunner, options: Partial<EventLogOpti
   };
 }
 
-let count = 0;
-
-function next(): string {
-  count += 1;
-  return String(count);
-}
-
-type Sent = {
-  readonly customerId?: string;
-  readonly subscriptionId?: string;
-  readonly status?: string;
+type Sent = Omit<Partial<SubscriptionEventFields>, 'createdSeconds'> & {
   readonly createdSeconds?: number | null;
-  readonly productId?: string;
+  /** As it was looked up. */
   readonly productName?: string | null;
-  readonly previousAttributes?: object;
-  readonly eventId?: string;
-  readonly quantity?: number;
 };
 
 /** An event as the webhook receives it. */
 export function sentEvent(sent: Sent = {}): LogEvent {
-  const { customerId = 'cus_1', subscriptionId = 'sub_1', status = 'active' } = sent;
-  const { createdSeconds = 10, productId = 'prod_pro', productName = 'Pro' } = sent;
-  const { eventId = `evt_${next()}`, quantity = 1 } = sent;
-  const item = { id: 'si_1', quantity, price: { id: 'price_1', product: productId } };
-  const isDeleted = status === 'canceled';
-  const body = JSON.stringify({
-    id: eventId,
-    object: 'event',
-    api_version: '2025-08-27.basil',
-    ...(createdSeconds !== null && { created: createdSeconds }),
-    type: `customer.subscription.${isDeleted ? 'deleted' : 'updated'}`,
-    data: {
-      object: {
-        ...{ id: subscriptionId, object: 'subscription', customer: customerId, status },
-        items: { data: [item] },
-      },
-      ...(sent.previousAttributes && { previous_attributes: sent.previousAttributes }),
-    },
-  });
+  const { createdSeconds = 10, productName = 'Pro', ...fields } = sent;
+  const type = `customer.subscription.${sent.status === 'canceled' ? 'deleted' : 'updated'}`;
+  const made = { productId: 'prod_pro', priceId: 'price_1', createdSeconds: createdSeconds ?? 0 };
+  const event = JSON.parse(eventBody({ ...made, type, ...fields }));
+  const body = JSON.stringify({ ...event, created: createdSeconds ?? undefined });
   return receivedFrom(body, { productName });
 }
 
-export function receivedFrom(
-  body: string,
-  {
-    productName = null,
-    receivedAtMs = 1_000_000,
-  }: { productName?: string | null; receivedAtMs?: number } = {},
-): LogEvent {
-  const parsed = parseEvent(body, { receivedAtMs, nonce: next });
-  const common = {
-    body: Buffer.from(body),
-    receivedAtMs,
-    source: 'delivery',
-    productName,
-  } as const;
-  if (parsed.kind === 'readable') return { ...parsed, ...common };
-  if (parsed.kind === 'unreadable') return { ...parsed, ...common };
-  throw new RangeError(`a test's event is ${parsed.kind}`);
-}
+type Receipt = { readonly productName?: string | null; readonly receivedAtMs?: number };
+
+export const receivedFrom = (body: string, receipt: Receipt = {}): LogEvent => ({
+  ...received(body, receipt.receivedAtMs ?? 1_000_000),
+  productName: receipt.productName ?? null,
+});
