@@ -12,7 +12,7 @@ const { optionalDependencies } = JSON.parse(MANIFEST);
 
 const ON_NODE = [
   'tests/contract',
-  'tests/ingest/pipeline.test.ts',
+  'tests/ingest/two-instances.test.ts',
   'tests/console/overview.test.ts',
   'tests/console/team.test.ts',
   'tests/faults/crashes.test.ts',
@@ -20,7 +20,7 @@ const ON_NODE = [
 
 const ON_POSTGRES = [
   'tests/contract',
-  'tests/ingest/pipeline.test.ts',
+  'tests/ingest/two-instances.test.ts',
   'tests/ingest/any-order.test.ts',
   'tests/access/team-access.test.ts',
   'tests/operate/issues.test.ts',

@@ -1,3 +1,4 @@
+import type { ApplicationId } from 'instep';
 import { makeSnapshot } from 'instep-engine/src/stripe/subscription-snapshot.ts';
 import { expect, test } from 'vitest';
 import type { LogEvent } from '../support/internals/ingest.ts';
@@ -64,3 +65,19 @@ test('a snapshot decides nothing once the order is known', async () => {
   expect(later).toMatchObject({ outcome: 'stale' });
   expect(await status()).toBe('canceled');
 });
+
+const rebuilt = (teamId: ApplicationId) => findDifferences(store.database, teamId);
+
+test.each([0, 1, 2 ** 32, 2 ** 32 + 7, 253_402_300_799])(
+  'the events of second %d are put in order',
+  async (createdSeconds) => {
+    const ingest = openPipeline(store.database);
+    const { teamId, customerId } = await store.addTeam();
+    const event = { customerId, createdSeconds };
+    const previous = (status: string) => ({ previousAttributes: { status } });
+    await ingest([receivedEvent({ ...event, status: 'canceled', ...previous('active') })]);
+    await ingest([receivedEvent({ ...event, status: 'active', ...previous('trialing') })]);
+    expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus: 'canceled' });
+    expect(await rebuilt(teamId)).toEqual([]);
+  },
+);

@@ -1,4 +1,6 @@
+import { createLogger } from 'instep';
 import { afterEach, expect, test, vi } from 'vitest';
+import { ReadinessEndpoint } from '../support/internals/server.ts';
 import { migrateByNewer, undoNewer } from '../support/postgres/test-database.ts';
 import { useService } from '../support/service/contract-service.ts';
 import { eventBody } from '../support/stripe/events.ts';
@@ -65,4 +67,25 @@ test('answers 503 while the tables of Instep are gone', async () => {
   await service.database.query('alter schema instep rename to elsewhere');
   await expectNotReady();
   await service.database.query('alter schema elsewhere rename to instep');
+});
+
+test('checks the database once a second, regardless of the number of requests', async () => {
+  let checks = 0;
+  const endpoint = new ReadinessEndpoint({
+    isShuttingDown: () => false,
+    checkDatabase: async () => void (checks += 1),
+    logger: createLogger('silent'),
+  });
+  vi.useFakeTimers();
+  try {
+    for (let count = 0; count < 100; count += 1) {
+      expect(await endpoint.handle()).toMatchObject({ status: 200 });
+    }
+    expect(checks).toBe(1);
+    vi.advanceTimersByTime(1_000);
+    await Promise.all(Array.from({ length: 100 }, () => endpoint.handle()));
+    expect(checks).toBe(2);
+  } finally {
+    vi.useRealTimers();
+  }
 });

@@ -1,4 +1,11 @@
-import { foldAll, readState, StateNewer, StateUnreadable, writeState } from 'instep-engine/rule';
+import {
+  asObject,
+  foldAll,
+  readState,
+  StateNewer,
+  StateUnreadable,
+  writeState,
+} from 'instep-engine/rule';
 import { expect, test } from 'vitest';
 import { eventOf } from '../support/events.ts';
 
@@ -46,4 +53,12 @@ test.each([
   expect(read).toThrow(expect.objectContaining({ code: 'STATE_UNREADABLE' }));
   expect(read).toThrow(`lacks ${lacks}`);
   expect(read).toThrow('rebuild it');
+});
+
+test('only a JSON object is an object, not a list, null or a missing value', () => {
+  const object = { id: 'sub_1' };
+  expect(asObject(object)).toBe(object);
+  for (const other of [['sub_1'], null, 'sub_1', 7, true, undefined]) {
+    expect(asObject(other)).toBeNull();
+  }
 });

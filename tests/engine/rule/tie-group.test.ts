@@ -1,6 +1,7 @@
 import fc from 'fast-check';
-import type { JsonObject, SubscriptionEvent } from 'instep-engine/rule';
+import { foldAll, type JsonObject, type SubscriptionEvent } from 'instep-engine/rule';
 import { describe, expect, test } from 'vitest';
+import { eventOf } from '../support/events.ts';
 import { permutations } from '../support/permutations.ts';
 import {
   ambiguous,
@@ -220,3 +221,24 @@ test('with too many paths, the later arrival wins', () => {
 function hash({ object }: SubscriptionEvent, seed: number): number {
   return (Number(object.invoice) * 7919 + seed * 104_729) % 1_009;
 }
+
+test('140 contradictory events in five seconds are put in order within a bounded number of steps', () => {
+  const STATUSES = ['active', 'unpaid', 'trialing'];
+  let reads = 0;
+  const events = Array.from({ length: 140 }, (_, index): SubscriptionEvent => {
+    const createdSeconds = 1_000 + Math.floor(index / 28);
+    return {
+      ...eventOf({ status: `${STATUSES[index % 3]}`, createdSeconds }),
+      get previousAttributes() {
+        reads += 1;
+        return { status: `${STATUSES[(index + 1) % 3]}` };
+      },
+    };
+  });
+  const deciding = foldAll(events).subscriptions.get('sub_1')?.deciding;
+  expect(deciding).toMatchObject({
+    isAmbiguous: true,
+    reported: { status: events.at(-1)?.subscription.status },
+  });
+  expect(reads / events.length).toBeLessThan(1_000);
+});

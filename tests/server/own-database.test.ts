@@ -1,7 +1,7 @@
 import { createLogger, openInstep, readConfig } from 'instep';
 import { afterAll, expect, test, vi } from 'vitest';
 import { PostgresCluster } from '../support/postgres/postgres-cluster.ts';
-import { runInstep, SETTINGS } from '../support/process/instep-process.ts';
+import { runInstep, SETTINGS, startInstep } from '../support/process/instep-process.ts';
 
 const WAIT = { timeout: 30_000, interval: 200 };
 
@@ -35,4 +35,14 @@ test('/readyz answers 503 while the server accepts no writes, on open connection
   await untilStatus('/healthz', 200);
   await set('default_transaction_read_only = off');
   await untilStatus('/readyz', 200);
+});
+
+test('exits in time while its database is frozen', async () => {
+  const instep = await startInstep(environment);
+  expect((await fetch(`${instep.url}/readyz`)).status).toBe(200);
+  const thaw = await cluster.freeze();
+  const hanging = setTimeout(() => instep.process.kill('SIGKILL'), 15_000);
+  expect(await instep.stop('SIGTERM')).toBe(0);
+  clearTimeout(hanging);
+  thaw();
 });

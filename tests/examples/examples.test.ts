@@ -3,6 +3,7 @@ import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createFolder } from '../support/process/instep-process.ts';
+import { ROOT } from '../support/repository.ts';
 
 const FOLDER = join(import.meta.dirname, '../../examples/cluster');
 const textOf = (name: string) => readFileSync(join(FOLDER, name), 'utf8');
@@ -35,4 +36,15 @@ test('instep.env sets only variables that Instep knows', () => {
   const names = [...textOf('instep.env').matchAll(/^#?([A-Z_]+)=/gm)].map(([, name = '']) => name);
   expect(names).toContain('SHUTDOWN_DELAY_MS');
   expect(names.filter((name) => !known.includes(`\`${name}\``))).toEqual([]);
+});
+
+const readJson = (...path: string[]) => JSON.parse(readFileSync(join(ROOT, ...path), 'utf8'));
+
+// `npm ci` installs what the lock says, also of a package that it takes from a folder.
+test.each([
+  ['examples', '../packages/instep'],
+  ['examples/nextjs-saas-starter', 'node_modules/instep'],
+])('%s has a lock with the dependencies of Instep', (folder, name) => {
+  const { dependencies } = readJson('packages/instep/package.json');
+  expect(readJson(folder, 'package-lock.json').packages[name].dependencies).toEqual(dependencies);
 });
