@@ -1,26 +1,73 @@
 import { statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import type { FakeStripeApi } from 'instep/testing';
+import {
+  addCompanies,
+  inTrueOrder,
+  PRODUCT_NAMES,
+  walkthrough,
+} from 'instep/src/cli/demo/scenes.ts';
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { useBrowser } from '../../support/browser/browser.ts';
 import { type ConsoleService, openConsole } from '../../support/browser/console-pages.ts';
-import { createDatabase } from '../../support/postgres/test-database.ts';
-import { NOW_MS, setUp } from './scenery.ts';
+import { addTeam } from '../../support/internals/rows.ts';
+import { recordComparison } from '../../support/service/comparison.ts';
+import { received } from '../../support/stripe/events.ts';
+import { openAccount } from '../../support/stripe/reconciled-account.ts';
 
 const FOLDER = resolve(import.meta.dirname, '../../../docs/img');
 const MAX_BYTES = 200_000;
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60 * SECOND_MS;
 
 const browser = useBrowser();
-let stripe: FakeStripeApi;
 let pages: ConsoleService;
 
+/** The data of the demo, and companies with a problem, until now. */
 beforeAll(async () => {
-  const { database } = await createDatabase();
-  stripe = await setUp(database);
-  pages = await openConsole(database, { apiBase: stripe.url, now: () => NOW_MS });
+  const account = await openAccount(PRODUCT_NAMES);
+  const { database, ingest, subscriptions, environment } = account;
+  const { query } = database;
+  const nowMs = Date.now();
+  const endMs = nowMs - 100 * SECOND_MS;
+  await addTeam(query, { name: "Ada's team", customerId: 'cus_ada' });
+
+  /** What happens to the subscription of a company, minutes ago. */
+  const happen = (name: string, minutesAgo: number, fields: object, how?: 'missed') => {
+    const ids = { customerId: `cus_${name}`, subscriptionId: `sub_${name}` };
+    const createdSeconds = Math.floor((endMs - minutesAgo * MINUTE_MS) / SECOND_MS);
+    return account.happen({ ...ids, productId: 'prod_pro', createdSeconds, ...fields }, how);
+  };
+  // The app has not stored the customer.
+  await addTeam(query, { name: 'Driftwood Couriers', customerId: null });
+  await happen('driftwood', 40, {});
+  // The cancellation event has not arrived.
+  await addTeam(query, { name: 'Foxglove Legal', customerId: 'cus_foxglove' });
+  await happen('foxglove', 170, {});
+  await happen('foxglove', 50, { status: 'canceled' }, 'missed');
+  // Somebody has written another plan.
+  const moonraker = await addTeam(query, { name: 'Moonraker', customerId: 'cus_moonraker' });
+  await happen('moonraker', 160, { productId: 'prod_starter' });
+  const another = `update teams set provider_product_id = 'prod_pro', plan_name = 'Pro' where id = $1`;
+  await query(another, [moonraker]);
+
+  await addCompanies({ query, ingest, subscriptions, endMs });
+  const scenes = walkthrough(Math.floor(nowMs / SECOND_MS) - 80);
+  for (const event of inTrueOrder(scenes)) subscriptions.set(event.data.object);
+  for (const { event, isForged = false } of scenes) {
+    if (!isForged) await ingest([received(JSON.stringify(event), event.created * SECOND_MS)]);
+  }
+  // As if each event had changed its team when it arrived.
+  await query(
+    `update instep.plan_changes
+        set changed_at = received_at
+       from instep.events
+      where events.event_id = plan_changes.event_id`,
+  );
+  await account.compare();
+  await recordComparison(query, nowMs - 12 * MINUTE_MS);
+  pages = await openConsole(database, { apiBase: environment.STRIPE_API_BASE ?? '' });
 });
-afterAll(() => stripe?.close());
 
 const openTeam = (page: Page) =>
   page.getByRole('main').getByRole('link', { name: "Ada's team" }).click();

@@ -16,10 +16,10 @@ import { eventBody, received } from './events.ts';
 type EventFields = NonNullable<Parameters<typeof eventBody>[0]>;
 
 /** A database and an account at Stripe that can drift apart, for the tests of a file. */
-export async function openAccount() {
+export async function openAccount(productNames: Readonly<Record<string, string>> = NAMES) {
   const { url, database } = await createDatabase();
   await makeAccessView(database, await recognizeTables(database.query, {}));
-  const retrieveProductName = async (productId: string) => NAMES[productId] ?? null;
+  const retrieveProductName = async (productId: string) => productNames[productId] ?? null;
   const { ingest, settle } = openWholePipeline(database, { api: { retrieveProductName } });
   const calls: string[] = [];
   const controls: {
@@ -30,7 +30,7 @@ export async function openAccount() {
   const customers = new ApiCollection();
   const checkoutSessions = new ApiCollection();
   const server = await startFakeStripeApi({
-    productNames: NAMES,
+    productNames,
     subscriptions,
     customers,
     checkoutSessions,
