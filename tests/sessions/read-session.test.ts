@@ -26,6 +26,13 @@ async function answerTo(token: string): Promise<unknown> {
 const valid = () => ({ nowMs: Date.now(), lifetimeMs: 60_000 });
 const past = () => ({ nowMs: Date.now() - 120_000, lifetimeMs: 60_000 });
 
+test('what our secret signed is not logged', async () => {
+  expect(await answerTo(await issueSession(7, AUTH_SECRET, past()))).toBeNull();
+  expect(await answerTo(await issueSession('', AUTH_SECRET, valid()))).toBeNull();
+  expect(await answerTo(await issueSession(7, AUTH_SECRET, valid()))).toBeNull();
+  expect(lines).toEqual([]);
+});
+
 test('a signature of another secret is answered with null, and logged without the token', async () => {
   const token = await issueSession(7, OTHER_SECRET, valid());
   for (let count = 0; count < 12; count += 1) expect(await answerTo(token)).toBeNull();
@@ -35,14 +42,6 @@ test('a signature of another secret is answered with null, and logged without th
     const { level, time, suppressed, msg, ...others } = JSON.parse(line);
     expect(others).toEqual({});
   }
-});
-
-test('what our secret signed is not logged', async () => {
-  const before = lines.length;
-  expect(await answerTo(await issueSession(7, AUTH_SECRET, past()))).toBeNull();
-  expect(await answerTo(await issueSession('', AUTH_SECRET, valid()))).toBeNull();
-  expect(await answerTo(await issueSession(7, AUTH_SECRET, valid()))).toBeNull();
-  expect(lines).toHaveLength(before);
 });
 
 const environment = { AUTH_SECRET };
