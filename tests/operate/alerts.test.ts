@@ -100,7 +100,7 @@ test('one of the instances reports what is open, once a minute', async () => {
   expect(messages.slice(1)).toMatchObject([{ issues: [failed] }, { issues: [] }]);
 });
 
-test('an issue that stays is reported again only if it has become a failure', async () => {
+test('an issue that stays is reported again only if its severity has changed', async () => {
   const run = instance('one');
   const next = async (...given: Reported[]) => {
     issues = given;
@@ -113,7 +113,8 @@ test('an issue that stays is reported again only if it has become a failure', as
   expect(await next(jobFailed(), teamsOutOfSync(1))).toEqual([2]);
   expect(await next(jobFailed(), teamsOutOfSync(400))).toEqual([]);
   expect(await next(jobFailed('failure'), teamsOutOfSync(400))).toEqual([2]);
-  expect(await next(jobFailed('warning'), teamsOutOfSync(2))).toEqual([]);
+  expect(await next(jobFailed('failure'), teamsOutOfSync(2))).toEqual([]);
+  expect(await next(jobFailed('warning'), teamsOutOfSync(2))).toEqual([2]);
   expect(await next(jobFailed('notice'), teamsOutOfSync(2))).toEqual([1]);
 });
 

@@ -80,6 +80,7 @@ async function testAlerts(): Promise<void> {
       { variable: 'ALERT_WEBHOOK_URL', problem, remedy: 'set the address of the receiver' },
     ]);
   }
-  await sendAlert(alerts, 'test', Date.now(), stopSignal());
+  const headline = 'this is a test. Alerts arrive here.';
+  await sendAlert(alerts, { headline, issues: [], nowMs: Date.now() }, stopSignal());
   printMessage('The receiver has accepted a test message.');
 }

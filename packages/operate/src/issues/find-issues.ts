@@ -3,7 +3,7 @@
 
 import { readEventsAt } from 'instep-engine/log';
 import { type ApplicationTables, type Database, readStates } from 'instep-engine/postgres';
-import { type Search, searchOf } from '../runtime/pages.ts';
+import { type Direction, type Search, searchOf } from '../runtime/pages.ts';
 import { type NamedTeam, readNamedTeamsOf } from '../teams/named-teams.ts';
 import { parseSubject, type Subject } from '../teams/subject.ts';
 import type { Remedy, Severity } from './issue.ts';
@@ -14,7 +14,7 @@ import {
   SUBJECT_ISSUES,
   type SubjectIssueCode,
 } from './issues.ts';
-import type { Sources } from './subject-issues.ts';
+import type { SubjectIssue } from './subject-issues.ts';
 
 /** Something that is wrong with one team, customer or event. */
 export type OpenIssue = {
@@ -32,17 +32,14 @@ export type OpenIssue = {
     /** The team that the issue is about, or that has its customer; `null`: there is none. */
     readonly team: NamedTeam | null;
     readonly evidence: IssueEvidence[Code];
+    /** The action that has hidden it; `null`: it is open. */
+    readonly dismissedBy: number | null;
   };
 }[SubjectIssueCode];
 
-/** What a comparison with Stripe or with the event log found. */
-export type ComparisonIssue = Extract<
-  OpenIssue,
-  { readonly evidence: IssueEvidence['out-of-sync'] }
->;
-
 type IssueContext = { readonly database: Pick<Database, 'query'> };
 
+/** An issue as its statement finds it. */
 type Row = {
   readonly code: SubjectIssueCode;
   /** Its rank, the key of its query and the subject. */
@@ -56,37 +53,45 @@ type Row = {
   readonly dismissedBy: number | null;
 };
 
-/** SQL: the id of the last dismissal that holds: it is younger than the issue's last change, and was not taken back. */
-const DISMISSED_BY = `(
-               select max(dismissal.id)
-                 from instep.operator_actions as dismissal
-                where dismissal.action = 'dismiss'
-                  and dismissal.is_done
-                  and dismissal.subject = issue.subject
-                  and dismissal.acted_at >= issue.changed_at
-                  and not exists (
-                        select
-                          from instep.operator_actions as restored
-                         where restored.action = 'restore'
-                           and restored.is_done
-                           and restored.subject = dismissal.subject
-                           and restored.acted_at >= dismissal.acted_at
-                      )
-             )`;
-
-/** SQL: all that have an issue, and what hides it. */
+/** SQL: all that have an issue, each with the dismissal since its last change that was not taken back. */
 const rowsOf = (code: SubjectIssueCode, tables: ApplicationTables) => `
-        select ${SUBJECT_ISSUES.indexOf(code)} as rank, '${code}' as code, *, ${DISMISSED_BY} as dismissed_by
-          from (${ISSUES[code].rows(tables)}) as issue`;
+        select ${SUBJECT_ISSUES.indexOf(code)} as rank,
+               '${code}' as code,
+               issue.*,
+               (
+                 select case action when 'dismiss' then id end
+                   from instep.operator_actions
+                  where subject = issue.subject
+                    and action in ('dismiss', 'restore')
+                    and is_done
+                    and acted_at >= issue.changed_at
+                  order by acted_at desc, id desc
+                  limit 1
+               ) as dismissed_by
+          from (
+                 select *,
+                        coalesce('team:' || team_id, 'customer:' || customer_id, 'event:' || (evidence ->> 'position'))
+                          as subject
+                   from (${ISSUES[code].rows(tables)}) as found
+               ) as issue`;
 
-/** The rows of these issues that meet a condition, in their order or backwards. */
-const listOf =
-  (codes: readonly SubjectIssueCode[], condition: string, direction: 'asc' | 'desc' = 'asc') =>
-  (tables: ApplicationTables) => {
-    const lists = codes.map(
-      (code) => `(select * from (${rowsOf(code, tables)}) as issue where ${condition})`,
-    );
-    return `
+/** SQL: the issues with these codes, those of each code from its own index. */
+const findText = (
+  codes: readonly SubjectIssueCode[],
+  tables: ApplicationTables,
+  { beyond, order }: Direction,
+) => {
+  const lists = codes.map(
+    (code) => `
+               (select *
+                  from (${rowsOf(code, tables)}) as issue
+                 where (rank, key, subject) ${beyond} ($1, $2, $3)
+                   and ($4::text is null or customer_id = $4)
+                   and ($5 or dismissed_by is null)
+                 order by key ${order}, subject ${order}
+                 limit $6)`,
+  );
+  return `
       select code,
              concat_ws(' ', rank, key, subject) as key,
              subject,
@@ -96,37 +101,38 @@ const listOf =
              evidence,
              dismissed_by as "dismissedBy"
         from (${lists.join(' union all ')}) as listed
-       order by listed.rank ${direction}, listed.key ${direction}, subject ${direction}`;
-  };
+       order by listed.rank ${order}, listed.key ${order}, subject ${order}`;
+};
 
 /** Reads what the rows do not have themselves, each kind at once. */
 async function withEvidence(
   { database: { query } }: IssueContext,
   rows: readonly Row[],
 ): Promise<OpenIssue[]> {
-  const positions = rows.flatMap(({ evidence }) => evidence?.position ?? []);
   const customersOf = (those: readonly Row[]) => [
     ...new Set(those.flatMap(({ customerId }) => customerId ?? [])),
   ];
   const [teams, events, states] = await Promise.all([
     readNamedTeamsOf(query, customersOf(rows)),
-    positions.length === 0 ? [] : readEventsAt(query, positions),
+    readEventsAt(
+      query,
+      rows.flatMap(({ evidence }) => evidence?.position ?? []),
+    ),
     // Their state says what is known of these.
     readStates(query, customersOf(rows.filter(({ evidence }) => evidence === null))),
   ]);
-  return rows.flatMap(({ code, key, customerId, teamId, sinceMs, evidence: stored, ...row }) => {
-    const position = stored?.position ?? 0;
-    const event = events.find((event) => event.position === position) ?? null;
-    const { severity, remedies, evidence: evidenceOf } = ISSUES[code];
-    const complete = evidenceOf as (stored: Row['evidence'], read: Sources) => object | null;
-    const evidence = complete(stored, { event, customerId, states });
-    const subject = parseSubject(row.subject);
+  return rows.flatMap(({ subject: text, teamId, evidence: stored, ...row }) => {
+    const { severity, remedies, evidence: evidenceOf }: SubjectIssue = ISSUES[row.code];
+    const event = events.find(({ position }) => position === stored?.position) ?? null;
+    const state = states.of(row.customerId);
+    // Each code's function takes what its statement has stored.
+    const evidence = evidenceOf(stored as never, { event, state, names: states.names });
+    const subject = parseSubject(text);
     // An event that was deleted meanwhile.
     if (subject === null || evidence === null) return [];
-    const ofCustomer = teams.filter((team) => team.customerId === customerId);
+    const ofCustomer = teams.filter((team) => team.customerId === row.customerId);
     const team = ofCustomer.find(({ id }) => teamId === null || String(id) === teamId) ?? null;
-    const known = { code, key, severity, remedies, subject, sinceMs, customerId, team, evidence };
-    return [known as OpenIssue];
+    return [{ ...row, severity, remedies, subject, team, evidence } as OpenIssue];
   });
 }
 
@@ -134,6 +140,8 @@ async function withEvidence(
 export type IssueFilter = {
   readonly code?: SubjectIssueCode | undefined;
   readonly customerId?: string | undefined;
+  /** Also those that operators have dismissed. */
+  readonly includesDismissed?: boolean;
 };
 
 /**
@@ -153,47 +161,31 @@ export function findIssues(
   context: IssueContext,
   filter: IssueFilter = {},
 ): Search<OpenIssue, string> {
-  const { code, customerId } = filter;
+  const { code, customerId = null, includesDismissed = false } = filter;
+  const codes = code === undefined ? SUBJECT_ISSUES : [code];
   return searchOf<Row, OpenIssue, string>(context.database.query, {
     name: `find_issues_${code ?? 'all'}`,
-    text: (tables, { beyond, order }) =>
-      listOf(
-        code === undefined ? SUBJECT_ISSUES : [code],
-        `dismissed_by is null
-           and ${customerId === undefined ? '$5::text is null' : 'customer_id = $5'}
-           and (rank, key, subject) ${beyond} ($1, $2, $3)
-         order by key ${order}, subject ${order}
-         limit $4`,
-        order,
-      )(tables),
+    text: (tables, direction) => findText(codes, tables, direction),
     values({ from, limit }) {
-      const [, rank, key, subject] = /^(\d+) (\S*) (.*)$/s.exec(from ?? '') ?? [];
-      return [Number(rank ?? -1), key ?? '', subject ?? '', limit, customerId ?? null];
+      const [, rank = -1, key = '', subject = ''] = /^(\d+) (\S*) (.*)$/s.exec(from ?? '') ?? [];
+      return [Number(rank), key, subject, customerId, includesDismissed, limit];
     },
     keyOf: ({ key }) => key,
     complete: (rows) => withEvidence(context, rows),
   });
 }
 
-/** What is wrong with a team or its customer. */
-export type IssuesOfTeam = {
-  readonly open: readonly OpenIssue[];
-  /** The id of the action that has hidden something of it; `null`: none has. */
-  readonly dismissedBy: number | null;
-};
-
-export async function readIssuesOf(
-  context: IssueContext,
-  { id, customerId }: NamedTeam,
-): Promise<IssuesOfTeam> {
-  const rows = await context.database.query<Row>({
-    name: 'list_issues_of_team',
-    text: listOf(SUBJECT_ISSUES, 'customer_id = $1 and coalesce(team_id, $2) = $2'),
-    values: [customerId, String(id)],
-  });
-  const open = rows.filter(({ dismissedBy }) => dismissedBy === null);
-  const hidden = rows.find(({ subject, dismissedBy }) => dismissedBy && subject === `team:${id}`);
-  return { open: await withEvidence(context, open), dismissedBy: hidden?.dismissedBy ?? null };
+/** What is wrong with a team or its customer, and the action that has hidden something of the team; `null`: none has. */
+export async function readIssuesOf(context: IssueContext, { id, customerId }: NamedTeam) {
+  if (customerId === null) return { open: [], dismissedBy: null };
+  const filter = { customerId, includesDismissed: true };
+  const { rows } = await findIssues(context, filter).page({ limit: MAX_COUNTED });
+  // Another team can have the same customer.
+  const own = rows.filter(({ subject }) => subject.kind !== 'team' || subject.id === String(id));
+  const isHidden = ({ subject, dismissedBy }: OpenIssue) =>
+    subject.kind === 'team' && dismissedBy !== null;
+  const open = own.filter(({ dismissedBy }) => dismissedBy === null);
+  return { open, dismissedBy: own.find(isHidden)?.dismissedBy ?? null };
 }
 
 /** Counting stops here. */
@@ -207,7 +199,8 @@ const COUNT_ISSUES = (tables: ApplicationTables) => `
       ${SUBJECT_ISSUES.map(
         (code) => `
       select '${code}' as code,
-             count(*) filter (where dismissed_by is null) as open,
+             least(count(*) filter (where dismissed_by is null), ${MAX_COUNTED}) as count,
+             count(*) filter (where dismissed_by is null) >= ${MAX_COUNTED} as "isMore",
              count(dismissed_by) as hidden,
              (extract(epoch from min(since) filter (where dismissed_by is null)) * 1000)::bigint as "sinceMs"
         from (
@@ -216,13 +209,6 @@ const COUNT_ISSUES = (tables: ApplicationTables) => `
                 limit (select ${MAX_COUNTED} + count from dismissals)
              ) as counted`,
       ).join(' union all ')}`;
-
-type Counted = {
-  readonly code: SubjectIssueCode;
-  readonly open: number;
-  readonly hidden: number;
-  readonly sinceMs: number | null;
-};
 
 /**
  * How many issues of each code there are.
@@ -234,10 +220,8 @@ type Counted = {
  * ```
  */
 export async function countIssues({ database: { query } }: IssueContext): Promise<IssueCounts> {
+  type Counted = { readonly code: SubjectIssueCode } & IssueCounts[SubjectIssueCode];
   const rows = await query<Counted>({ name: 'count_issues', text: COUNT_ISSUES });
-  const entries = rows.map(({ code, open, hidden, sinceMs }) => {
-    const count = Math.min(open, MAX_COUNTED);
-    return [code, { count, isMore: open >= MAX_COUNTED, hidden, sinceMs }] as const;
-  });
-  return Object.fromEntries(entries) as IssueCounts;
+  // A row for each code.
+  return Object.fromEntries(rows.map(({ code, ...counts }) => [code, counts])) as IssueCounts;
 }

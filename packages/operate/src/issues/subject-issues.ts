@@ -2,13 +2,9 @@
 // Stripe can tell (the engine's `instep.findings`). find-issues.ts leaves out what operators have dismissed.
 
 import type { EventRow } from 'instep-engine/log';
+import { type ApplicationTables, type IssueCause, planAsJson } from 'instep-engine/postgres';
 import {
-  type ApplicationTables,
-  type IssueCause,
-  planAsJson,
-  type StoredStates,
-} from 'instep-engine/postgres';
-import {
+  type CustomerState,
   chargedSubscriptions,
   END_MARGIN_SECONDS,
   GRANTING_STATUSES,
@@ -26,9 +22,8 @@ export type SubjectIssue = IssueKind & {
   /** While the oldest is younger than this, it is only a notice. */
   readonly noticeMs?: number;
   /**
-   * The SQL of all that have it, with these columns: `key`, in whose order they are listed; `subject`, of an action on it;
-   * `customer_id`; `team_id` as text, where a team has it; `since`; `changed_at`, when a dismissal from before ends; and
-   * what is stored as `evidence`.
+   * The SQL of all that have it, with these columns: `key`, in whose order they are listed; `customer_id`; `team_id` as text,
+   * where a team has it; `since`; `changed_at`, when a dismissal from before ends; and what is stored as `evidence`.
    */
   readonly rows: (tables: ApplicationTables) => string;
   /** What is known about it; `null`: its subject was deleted meanwhile. */
@@ -37,11 +32,11 @@ export type SubjectIssue = IssueKind & {
 
 /** What is read for an issue besides its row. */
 export type Sources = {
-  /** The event at the row's `position`; `null`: it was deleted meanwhile. */
+  /** The event at the `position` of its evidence; `null`: it was deleted meanwhile. */
   readonly event: EventRow | null;
-  readonly customerId: string | null;
-  /** The states of customers with several subscriptions. */
-  readonly states: StoredStates;
+  /** What the customer's events say, if the issue has no evidence of its own, and the names of its products. */
+  readonly state: CustomerState;
+  readonly names: ReadonlyMap<string | null, string>;
 };
 
 /** The evidence is what is stored. */
@@ -72,7 +67,6 @@ export type ChargedSubscription = Plan & {
  */
 const found = ({ teams }: ApplicationTables, causes: readonly IssueCause[]) => `
       select found.customer_id as key,
-             coalesce('team:' || nullif(found.team_id, ''), 'customer:' || found.customer_id) as subject,
              found.customer_id,
              nullif(found.team_id, '') as team_id,
              coalesce(began_at, found_at) as since,
@@ -106,36 +100,26 @@ const comparisonIssue = (
 
 const REPAIRED = { severity: 'failure', remedies: ['repair', 'compare', 'dismiss'] } as const;
 
-type StateIssue = {
-  /** SQL: since when, */
-  readonly since: string;
-  /** what is known, */
-  readonly stored?: string;
-  /** and whether a customer's `state` and its `team` have the issue. */
-  readonly where: string;
-};
-
-/** SQL: teams whose customer's state says that something is wrong, read from an index of few customers. */
+/** SQL: teams of whose customer's `state` a condition is true, since when, and what is known. An index has few such customers. */
 const byState =
-  ({ since, stored = 'null::jsonb', where }: StateIssue) =>
+  (condition: string, since: string, evidence = 'null::jsonb') =>
   ({ teams }: ApplicationTables) =>
     `
       select state.customer_id as key,
-             'team:' || team.id as subject,
              state.customer_id,
              team.id::text as team_id,
              ${since} as since,
              ${since} as changed_at,
-             ${stored} as evidence
+             ${evidence} as evidence
         from instep.customers as state
        cross join lateral (
                -- Otherwise the planner would expect one team of all, and read all to find it.
-               select id, plan_name, subscription_status, provider_subscription_id
+               select id, subscription_status, provider_subscription_id
                  from ${teams.rows} as teams
                 where provider_customer_id = state.customer_id
                offset 0
              ) as team
-       where ${where}`;
+       where ${condition}`;
 
 const GRANTING = GRANTING_STATUSES.map((status) => `'${status}'`).join(', ');
 
@@ -177,7 +161,6 @@ export const ISSUES_OF_SUBJECTS = {
       'list them: `instep events list --outcome parked`; link a customer: `instep team link ID --customer CUS`',
     rows: () => `
       select customer_id as key,
-             'customer:' || customer_id as subject,
              customer_id,
              null::text as team_id,
              since,
@@ -215,7 +198,6 @@ export const ISSUES_OF_SUBJECTS = {
       'upgrade Instep and replay them: `instep events replay --outcome unreadable`; if that does not help, report the reason from the log lines `event unreadable`',
     rows: () => `
       select to_char(9e15 - position, 'FM0000000000000000') as key,
-             'event:' || position as subject,
              null::text as customer_id,
              null::text as team_id,
              received_at as since,
@@ -234,11 +216,11 @@ export const ISSUES_OF_SUBJECTS = {
     remedies: ['compare', 'dismiss'],
     text: 'with same-second events whose order is unknown',
     advice: SERVER_ASKS,
-    rows: byState({
-      since: 'ambiguous_since',
-      stored: `jsonb_build_object('subscriptionId', ambiguous_subscription_id)`,
-      where: `ambiguous_since < now() - interval '10 minutes' and ambiguous_subscription_id is not null`,
-    }),
+    rows: byState(
+      `ambiguous_since < now() - interval '10 minutes' and ambiguous_subscription_id is not null`,
+      'ambiguous_since',
+      `jsonb_build_object('subscriptionId', ambiguous_subscription_id)`,
+    ),
     evidence: asStored<Subscription>,
   },
 
@@ -285,17 +267,17 @@ export const ISSUES_OF_SUBJECTS = {
     text: 'without a plan, because a subscription of the customer has ended; another one goes on',
     advice: 'set TEAM_PLAN=best and restart, or cancel the subscriptions that go on at Stripe',
     // A plan that the app gave away is one.
-    rows: byState({
-      since: 'access_since',
-      where: `is_paid_without_plan
+    rows: byState(
+      `is_paid_without_plan
          and state.subscription_status not in (${GRANTING})
          and team.provider_subscription_id is null
          and coalesce(team.subscription_status not in (${GRANTING}), true)`,
-    }),
+      'access_since',
+    ),
     /** The subscription that goes on. */
-    evidence(_, { states, customerId }) {
-      const plan = selectedReport(states.of(customerId), 'best')?.plan;
-      const planName = plan?.planName ?? states.names.get(plan?.providerProductId ?? null) ?? null;
+    evidence(_, { state, names }) {
+      const plan = selectedReport(state, 'best')?.plan;
+      const planName = plan?.planName ?? names.get(plan?.providerProductId ?? null) ?? null;
       return { subscriptionId: plan?.providerSubscriptionId ?? null, planName };
     },
   },
@@ -307,15 +289,15 @@ export const ISSUES_OF_SUBJECTS = {
     text: `with a plan whose payment has been due for more than ${PAYMENT_DUE_DAYS} days`,
     advice:
       'cancel the subscriptions or mark them unpaid at Stripe (Settings, Billing, Subscriptions), or set PAST_DUE_GRACE and ask instep.team_access',
-    rows: byState({
-      since: 'access_since',
-      stored: `jsonb_build_object('subscriptionId', access_subscription_id, 'planName', team.plan_name)`,
-      where: `due_since < now() - interval '${PAYMENT_DUE_DAYS} days'
+    rows: byState(
+      `due_since < now() - interval '${PAYMENT_DUE_DAYS} days'
          and access_status = 'past_due'
          and access_since < now() - interval '${PAYMENT_DUE_DAYS} days'
          and access_subscription_id = team.provider_subscription_id`,
-    }),
-    evidence: asStored<Subscription & { readonly planName: string | null }>,
+      'access_since',
+      `jsonb_build_object('subscriptionId', access_subscription_id)`,
+    ),
+    evidence: asStored<Subscription>,
   },
 
   /** The planned end of a team's subscription has passed by the margin that the view gives it. */
@@ -325,11 +307,11 @@ export const ISSUES_OF_SUBJECTS = {
     remedies: ['compare', 'dismiss'],
     text: 'without access, because the end of the subscription has passed; no event has confirmed it',
     advice: SERVER_ASKS,
-    rows: byState({
-      since: 'access_ends_at',
-      stored: `jsonb_build_object('subscriptionId', access_subscription_id)`,
-      where: `access_ends_at < now() - interval '${END_MARGIN_SECONDS} seconds' and access_subscription_id is not null`,
-    }),
+    rows: byState(
+      `access_ends_at < now() - interval '${END_MARGIN_SECONDS} seconds' and access_subscription_id is not null`,
+      'access_ends_at',
+      `jsonb_build_object('subscriptionId', access_subscription_id)`,
+    ),
     evidence: asStored<Subscription>,
   },
 
@@ -343,7 +325,6 @@ export const ISSUES_OF_SUBJECTS = {
       'cancel the subscription that is not wanted at Stripe, or dismiss the issue in the console with a note',
     rows: () => `
       select customer_id as key,
-             'customer:' || customer_id as subject,
              customer_id,
              null::text as team_id,
              charged_twice_since as since,
@@ -352,10 +333,10 @@ export const ISSUES_OF_SUBJECTS = {
         from instep.customers
        where charged_twice is not null`,
     /** The customer can have no team any more. Otherwise the team's plan shows which one it follows. */
-    evidence(_, { states, customerId }): { subscriptions: readonly ChargedSubscription[] } {
-      const charged = chargedSubscriptions(states.of(customerId)).map(({ latest }) => {
+    evidence(_, { state, names }): { subscriptions: readonly ChargedSubscription[] } {
+      const charged = chargedSubscriptions(state).map(({ latest }) => {
         const { plan, status } = latest.reported;
-        const planName = plan.planName ?? states.names.get(plan.providerProductId) ?? null;
+        const planName = plan.planName ?? names.get(plan.providerProductId) ?? null;
         return { ...plan, planName, status, sinceMs: latest.sinceSeconds * 1_000 };
       });
       return { subscriptions: charged.sort((a, b) => a.sinceMs - b.sinceMs) };

@@ -1,4 +1,4 @@
-// Reports the open issues to the receiver of `ALERT_WEBHOOK_URL`, when another one is open or one is over.
+// Reports the open issues to the receiver of `ALERT_WEBHOOK_URL`, when another one is open, one is over, or its severity changes.
 
 import type { Query } from 'instep-engine/postgres';
 import { type Job, withLease } from 'instep-engine/repair';
@@ -18,11 +18,10 @@ export type AlertConfig = {
   readonly consoleUrl: URL | null;
 };
 
-/** The issues of the last message, by code, as the job stores them. */
+/** The issues of the last message, as the job stores them. */
 const progressShape = v.object({
-  reported: v.record(v.string(), v.picklist(['failure', 'warning', 'notice'])),
+  reported: v.array(v.object({ code: v.string(), severity: v.string() })),
 });
-type Reported = v.InferOutput<typeof progressShape>['reported'];
 
 /** An issue in a message. */
 export type AlertIssue = Pick<Issue, 'code' | 'severity' | 'text'>;
@@ -50,46 +49,45 @@ export function createAlertsJob({ query, alerts, readIssues, now, holder }: Aler
     run: async (signal) => {
       await withLease(query, lease, async (run) => {
         const stored = v.safeParse(progressShape, run.progress);
-        const last = stored.success ? stored.output.reported : {};
+        const last = stored.success ? stored.output.reported : [];
         // A notice is probably over soon.
         const open = (await readIssues()).filter(({ severity }) => severity !== 'notice');
-        if (isNews(open, last)) await sendAlert(alerts, open, now(), signal);
-        const reported = Object.fromEntries(open.map(({ code, severity }) => [code, severity]));
+        const reported = open.map(({ code, severity }) => ({ code, severity }));
+        if (JSON.stringify(reported) !== JSON.stringify(last)) {
+          const headline =
+            open.length === 0 ? 'all issues are resolved.' : counted(open.length, 'issue');
+          await sendAlert(alerts, { headline, issues: open, nowMs: now() }, signal);
+        }
         await run.saveProgress({ reported });
       });
     },
   };
 }
 
-/** Whether an issue is new, has become a failure, or is over. */
-function isNews(open: readonly AlertIssue[], reported: Reported): boolean {
-  const codes = new Set<string>(open.map(({ code }) => code));
-  return (
-    Object.keys(reported).some((code) => !codes.has(code)) ||
-    open.some(({ code, severity }) => {
-      const before = reported[code];
-      return before === undefined || (severity === 'failure' && before === 'warning');
-    })
-  );
-}
-
 const DEADLINE_MS = 10_000;
 
-/** Sends the open issues, the failures first, or a `test`, within 10 seconds. @throws AlertFailed */
+type Alert = {
+  /** What the issues amount to. */
+  readonly headline: string;
+  /** The failures first. */
+  readonly issues: readonly AlertIssue[];
+  readonly nowMs: number;
+};
+
+/** Sends a message within 10 seconds. @throws AlertFailed */
 export async function sendAlert(
   { url, consoleUrl }: AlertConfig,
-  issues: readonly AlertIssue[] | 'test',
-  nowMs: number,
+  { headline, issues, nowMs }: Alert,
   signal: AbortSignal,
 ): Promise<void> {
-  const members = (issues === 'test' ? [] : issues).map(({ code, severity, text }) => ({
+  const members = issues.map(({ code, severity, text }) => ({
     ...{ code, severity, text },
     ...(consoleUrl && { url: linkOf(code, consoleUrl) }),
   }));
   const lines = members.map(({ severity, text, url = '' }) =>
     `${severity === 'failure' ? 'Failure' : 'Warning'}: ${text}. ${url}`.trim(),
   );
-  const text = [headline(issues), ...lines].join('\n');
+  const text = [`Instep: ${headline}`, ...lines].join('\n');
   const message = isSlack(url)
     ? { text: escaped(text) }
     : // For programs. `text` is for chats that read nothing else.
@@ -121,13 +119,6 @@ export async function sendAlert(
 /** Slack's own hosts, and the addresses at which others take its format, such as Discord's. */
 function isSlack({ hostname, pathname }: URL): boolean {
   return /(?:^|\.)slack(?:-gov)?\.com$/.test(hostname) || pathname.endsWith('/slack');
-}
-
-function headline(issues: readonly AlertIssue[] | 'test'): string {
-  if (issues === 'test') return 'Instep: this is a test. Alerts arrive here.';
-  return issues.length === 0
-    ? 'Instep: all issues are resolved.'
-    : `Instep: ${counted(issues.length, 'issue')}`;
 }
 
 /** Slack's three control characters. */
