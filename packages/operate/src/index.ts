@@ -58,27 +58,9 @@ export { type Reason, type ReasonCode, type ReasonPart, reasonText } from './eve
 export type { Replayed, ReplayOutcomes } from './event-log/replay.ts';
 export { countIssues, findIssues, type IssueFilter, type OpenIssue } from './issues/find-issues.ts';
 export type { IssueKind, Remedy, Severity } from './issues/issue.ts';
-export {
-  ISSUES,
-  type Issue,
-  type IssueCode,
-  type IssueCounts,
-  type IssueEvidence,
-  SUBJECT_ISSUES,
-  type SubjectIssueCode,
-} from './issues/issues.ts';
-export type {
-  ConsumerProgress,
-  FailedJob,
-  OtherFeatures,
-  ServiceState,
-  TeamCounts,
-} from './issues/service-state.ts';
-export {
-  type ChargedSubscription,
-  type ComparisonEvidence,
-  MAX_COUNTED_OF_CUSTOMER,
-} from './issues/subject-issues.ts';
+export * from './issues/issues.ts';
+export type { OtherFeatures, ServiceState } from './issues/service-state.ts';
+export { type ComparisonEvidence, MAX_COUNTED_OF_CUSTOMER } from './issues/subject-issues.ts';
 export * from './operate/actions.ts';
 export type { AlertConfig } from './operate/alerts.ts';
 export type {

@@ -12,7 +12,7 @@ type ServiceIssue = Pick<IssueKind, 'severity' | 'advice'> & {
   readonly find: (
     state: ServiceState,
     nowMs: number,
-  ) => { readonly text: string; readonly severity?: Severity | undefined } | null;
+  ) => { readonly text: string; readonly severity?: Severity } | null;
 };
 
 const MINUTE_MS = 60_000;

@@ -2,9 +2,13 @@
 // overview calls it, the doctor, the metrics and the alerts.
 
 import type { Database } from 'instep-engine/postgres';
+import { counted, countText, durationText } from 'instep-engine/runtime';
 import { countIssues } from '../issues/find-issues.ts';
-import { type Issue, issuesOf } from '../issues/issues.ts';
+import type { Severity } from '../issues/issue.ts';
+import { ISSUES, type Issue, type IssueCounts, SUBJECT_ISSUES } from '../issues/issues.ts';
+import { SERVICE_ISSUES } from '../issues/service-issues.ts';
 import { readServiceState, type ServiceState } from '../issues/service-state.ts';
+import type { SubjectIssue } from '../issues/subject-issues.ts';
 import type { OperateContext } from './context.ts';
 
 /** What of a context the health needs. */
@@ -46,6 +50,33 @@ export async function checkHealth(context: HealthContext): Promise<HealthReport>
   const issues = issuesOf(state, counts, now());
   const hidden = Object.values(counts).reduce((sum, { hidden }) => sum + hidden, 0);
   return { ...state, verdict: verdictOf(issues, state), issues, hidden };
+}
+
+const SERVICE_CODES = Object.keys(SERVICE_ISSUES) as readonly (keyof typeof SERVICE_ISSUES)[];
+const SEVERITIES: readonly Severity[] = ['failure', 'warning', 'notice'];
+
+/** All that is wrong, the most severe first. */
+function issuesOf(state: ServiceState, counts: IssueCounts, nowMs: number): Issue[] {
+  const ofService = SERVICE_CODES.flatMap((code): Issue[] => {
+    const { find, ...kind } = SERVICE_ISSUES[code];
+    const found = find(state, nowMs);
+    if (found === null) return [];
+    const one = { concerns: 'service', remedies: [], count: 1, isMore: false } as const;
+    return [{ code, ...kind, ...one, ...found }];
+  });
+  const ofSubjects = SUBJECT_ISSUES.flatMap((code): Issue[] => {
+    const { concerns, remedies, advice, text, ...issue }: SubjectIssue = ISSUES[code];
+    const { count, isMore, sinceMs } = counts[code];
+    if (count === 0) return [];
+    // The database's clock can be ahead.
+    const ageMs = Math.max(0, nowMs - (sinceMs ?? nowMs));
+    const severity = ageMs < (issue.noticeMs ?? 0) ? 'notice' : issue.severity;
+    const subjects = isMore ? `${countText(count, count)} ${concerns}s` : counted(count, concerns);
+    const sentence = `${subjects} ${text}, for up to ${durationText(ageMs)}`;
+    return [{ code, severity, concerns, remedies, advice, count, isMore, text: sentence }];
+  });
+  const rank = ({ severity }: Issue) => SEVERITIES.indexOf(severity);
+  return [...ofService, ...ofSubjects].sort((a, b) => rank(a) - rank(b));
 }
 
 /** What the issues and the evidence amount to. Unknown is never in sync. */
