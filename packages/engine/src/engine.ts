@@ -21,6 +21,7 @@ import type { PlanSelection } from './rule/plan-selection.ts';
 import { type Instrumentation, NO_INSTRUMENTATION } from './runtime/instrumentation.ts';
 import type { Logger } from './runtime/logging.ts';
 import { createEventRetrieval, createStripeApi } from './stripe/api.ts';
+import { createGet } from './stripe/api-call.ts';
 import { keyKindOf } from './stripe/key-kind.ts';
 import { SignatureVerifier } from './stripe/signature.ts';
 
@@ -115,8 +116,8 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
   const timeoutMs = Math.ceil(requestDeadlineMs * 0.8);
   const database = await openDatabaseOf(options, settings.maxConnections, timeoutMs);
   const { query } = database;
-  const stripeApi = { ...stripe, instrumentation };
-  const api = createStripeApi(stripeApi);
+  const get = createGet({ ...stripe, instrumentation });
+  const api = createStripeApi(get);
   const keyMode = keyKindOf(stripe.secretKey).mode;
   const pipeline = new IngestPipeline({
     ...{ database, api, logger, planSelection, maxQueued, timeoutMs, instrumentation },
@@ -146,7 +147,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
       instrumentation.signatureRejected(problem);
       options.onSignatureRejected?.(problem);
     }),
-    retrieveEvent: createEventRetrieval(stripeApi),
+    retrieveEvent: createEventRetrieval(get),
     maxBodyBytes: settings.maxBodyBytes,
     ...{ pipeline, keyMode, instrumentation, logger, now, nonce: randomUUID, requestDeadlineMs },
   });

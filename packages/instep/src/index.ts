@@ -47,7 +47,6 @@ export {
   InstepError,
   type LogDestination,
   type Logger,
-  type LoggerOptions,
   type LogLevel,
   QueueFull,
   type WriteLine,

@@ -44,7 +44,6 @@ export {
   durationText,
   InstepError,
   type Logger,
-  parseTimeSince,
 } from 'instep-engine/runtime';
 export {
   DELETED_TYPE,

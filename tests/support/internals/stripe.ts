@@ -1,10 +1,14 @@
 // Names of the source that tests of several folders use: the only files that change when their modules move.
 
-export {
-  createEventRetrieval,
-  createStripeApi,
-  type StripeApi,
-  type StripePage,
+import {
+  createEventRetrieval as createEventRetrievalWith,
+  createStripeApi as createStripeApiWith,
+} from 'instep-engine/src/stripe/api.ts';
+import { createGet, type StripeApiOptions } from 'instep-engine/src/stripe/api-call.ts';
+
+export type {
+  StripeApi,
+  StripePage,
 } from 'instep-engine/src/stripe/api.ts';
 export { StripeApiFailed } from 'instep-engine/src/stripe/api-failure.ts';
 export {
@@ -14,3 +18,9 @@ export {
   type StripeEvent,
 } from 'instep-engine/src/stripe/parse-event.ts';
 export { SignatureVerifier } from 'instep-engine/src/stripe/signature.ts';
+
+export const createStripeApi = (options: StripeApiOptions) =>
+  createStripeApiWith(createGet(options));
+
+export const createEventRetrieval = (options: StripeApiOptions) =>
+  createEventRetrievalWith(createGet(options));

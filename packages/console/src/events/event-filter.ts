@@ -3,7 +3,6 @@ import {
   findCustomers,
   LOGGED_OUTCOMES,
   type OperateContext,
-  parseTimeSince,
   searchedText,
   teamNamed,
 } from 'instep-operate';
@@ -23,13 +22,12 @@ type ParsedFilter =
 export async function parseFilter(
   context: OperateContext,
   fields: FilterFields,
-  nowMs: number,
 ): Promise<ParsedFilter> {
   const errors: Partial<Record<keyof FilterFields, string>> = {};
   const outcome = LOGGED_OUTCOMES.find((one) => one === fields.outcome);
   if (fields.outcome !== '' && outcome === undefined) errors.outcome = 'Unknown outcome.';
-  const sinceMs = timeOf(fields.from, nowMs);
-  const untilMs = timeOf(fields.until, nowMs);
+  const sinceMs = timeOf(fields.from);
+  const untilMs = timeOf(fields.until);
   if (sinceMs === null) errors.from = noTime(fields.from);
   if (untilMs === null) errors.until = noTime(fields.until);
   const searched = await idsSearched(context, fields.search);
@@ -44,13 +42,14 @@ export async function parseFilter(
 /** A field for times can't show other texts. */
 const noTime = (text: string) => `${quoted(text)} is not a time. Enter a date and a time.`;
 
-/** The format of a browser's time field. */
-const WITHOUT_ZONE = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?$/;
+/** The format of a browser's time field, which means UTC. */
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?$/;
 
 /** A time in milliseconds since 1970; `undefined` when nothing was entered, `null` for any other text. */
-function timeOf(text: string, nowMs: number): number | undefined | null {
+function timeOf(text: string): number | undefined | null {
   if (text === '') return undefined;
-  return parseTimeSince(WITHOUT_ZONE.test(text) ? `${text}Z` : text, nowMs);
+  const timeMs = TIME.test(text) ? Date.parse(`${text}Z`) : Number.NaN;
+  return Number.isNaN(timeMs) ? null : timeMs;
 }
 
 const KIND_OF_PREFIX: Readonly<Record<string, string>> = {

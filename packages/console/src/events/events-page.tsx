@@ -26,7 +26,7 @@ export function eventsPage(options: OperateContext): Hono {
   return new Hono().get('/', async (context) => {
     const { req, render, status } = context;
     const fields = readFields(NO_FILTER, req.query());
-    const { filter, errors } = await parseFilter(options, fields, options.now());
+    const { filter, errors } = await parseFilter(options, fields);
     const form = <EventFilters {...{ fields, filter }} errors={errors ?? {}} />;
     if (filter === null) {
       status(400);

@@ -5,11 +5,6 @@
 import type { ApplicationId } from '../postgres/application.ts';
 import type { Database } from '../postgres/database.ts';
 import { canOthersSucceed, DatabaseRefused } from '../postgres/errors.ts';
-import {
-  readProductNames,
-  storeNamelessProducts,
-  writeProductName,
-} from '../postgres/statements/products.ts';
 import { readTeamsOf } from '../postgres/statements/teams.ts';
 import type { PlanSelection } from '../rule/plan-selection.ts';
 import { effectOf } from '../rule/status.ts';
@@ -17,11 +12,11 @@ import { type Instrumentation, NO_INSTRUMENTATION } from '../runtime/instrumenta
 import type { Logger } from '../runtime/logging.ts';
 import type { StripeApi } from '../stripe/api.ts';
 import { isId } from '../stripe/parse-event.ts';
-import { createNameLookup, type NameOf } from '../stripe/product-names.ts';
 import type { CustomerDecision, SettleOptions } from './decide.ts';
 import { EventLog } from './event-log.ts';
 import type { Queued } from './event-queues.ts';
 import type { IngestResult, LogEvent } from './log-event.ts';
+import { createNameLookup, type NameOf } from './product-names.ts';
 import { RefusedPlans } from './refused-plans.ts';
 
 export type Ingest = IngestPipeline['ingest'];
@@ -58,15 +53,7 @@ export class IngestPipeline {
     const { database, logger, planSelection, maxQueued } = options;
     this.#options = options;
     this.#instrumentation = options.instrumentation ?? NO_INSTRUMENTATION;
-    this.nameOf = createNameLookup({
-      readStored: async (productId) =>
-        (await readProductNames(database.query, [productId])).get(productId) ?? null,
-      store: (productId, name) => writeProductName(database.query, productId, name),
-      storeNameless: (productId) => storeNamelessProducts(database.query, [productId]),
-      retrieve: (productId) => options.api.retrieveProductName(productId),
-      onRetrieveError: (productId, err) =>
-        logger.warn({ productId, err }, 'product name lookup failed'),
-    });
+    this.nameOf = createNameLookup(database.query, options.api, logger);
     this.#refusedPlans = new RefusedPlans(database.query);
     this.#log = new EventLog({
       ...{ database, planSelection, maxQueued },

@@ -1,4 +1,4 @@
-// Counts, durations and times as texts, and back: for messages and commands.
+// Counts and durations as texts, and back: for messages and commands.
 
 /**
  * `1,234`, and `10,000+` where counting stops at `most`.
@@ -59,29 +59,4 @@ export function durationText(ms: number): string {
   if (seconds < 2 * 3_600) return `${Math.round(seconds / 60)} min`;
   if (seconds < 2 * 86_400) return `${Math.round(seconds / 3_600)} h`;
   return `${Math.round(seconds / 86_400)} days`;
-}
-
-const TIME = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d))?$/;
-
-/**
- * Parses a time such as `2h` (ago), `2026-05-31` or `2026-05-31T10:00Z` into milliseconds since 1970;
- * `null` when the text is not a time.
- *
- * @example
- * ```ts
- * import { parseTimeSince } from 'instep/operate';
- *
- * console.log(parseTimeSince('2026-05-31T10:00Z', 0)); // 1780221600000
- * ```
- */
-export function parseTimeSince(text: string, nowMs: number): number | null {
-  const agoMs = parseDuration(text);
-  if (agoMs !== null) return nowMs - agoMs;
-  const atMs = TIME.test(text) && isDayOfMonth(text) ? Date.parse(text) : Number.NaN;
-  return Number.isNaN(atMs) ? null : atMs;
-}
-
-/** Whether a text begins with a day of the calendar: `Date.parse` reads the 30th of February as a day in March. */
-export function isDayOfMonth(text: string): boolean {
-  return new Date(text.slice(0, 10)).getUTCDate() === Number(text.slice(8, 10));
 }

@@ -6,9 +6,8 @@ export {
   durationSetting,
   durationText,
   parseDuration,
-  parseTimeSince,
 } from './amounts.ts';
-export { Batcher, QueueFull } from './batcher.ts';
+export { QueueFull } from './batcher.ts';
 export { BoundedCache } from './bounded-cache.ts';
 export { abortAfter, DeadlineExceeded, withDeadline } from './deadline.ts';
 export { CodedError, codeOf, errorText, InstepError } from './errors.ts';
@@ -17,7 +16,6 @@ export {
   createLogger,
   type LogDestination,
   type Logger,
-  type LoggerOptions,
   type LogLevel,
   limitLines,
   type WriteLine,

@@ -17,11 +17,6 @@ export type WriteLine = {
 /** A logger for Instep: `createLogger`, or any logger with these methods, such as pino. */
 export type Logger = Readonly<Record<'debug' | 'info' | 'warn' | 'error' | 'fatal', WriteLine>>;
 
-export type LoggerOptions = {
-  /** The current time in milliseconds since 1970; `Date.now` by default. */
-  readonly now?: () => number;
-};
-
 /**
  * A logger that writes one JSON line per entry, to standard output by default, in the format of pino. Text
  * from outside is escaped, so that it can't forge a line.
@@ -39,13 +34,12 @@ export type LoggerOptions = {
 export function createLogger(
   level: LogLevel,
   destination: LogDestination = standardOutput,
-  { now = Date.now }: LoggerOptions = {},
 ): Logger {
   function writerOf(label: LogLevel): WriteLine {
     if (LEVELS.indexOf(label) < LEVELS.indexOf(level)) return () => undefined;
     return (first: object | string, second?: string) => {
       const [members, msg] = typeof first === 'string' ? [{}, first] : [first, second];
-      const time = new Date(now()).toISOString();
+      const time = new Date().toISOString();
       const line = { level: label, time, ...traceOfLine(), ...described(members), msg };
       destination.write(`${escapeControls(JSON.stringify(line))}\n`);
     };

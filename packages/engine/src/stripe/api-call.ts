@@ -60,8 +60,6 @@ const STRIPE_URL = new URL('https://api.stripe.com');
 /** A full page of large objects has a few megabytes. */
 const MAX_BODY_BYTES = 64 * 1_024 * 1_024;
 
-const STATUS_CODE = 'http.response.status_code';
-
 export function createGet(options: StripeApiOptions): Get {
   const { secretKey, baseUrl = STRIPE_URL, instrumentation = NO_INSTRUMENTATION } = options;
   const prefix = baseUrl.pathname.replace(/\/$/, '');
@@ -98,7 +96,7 @@ export function createGet(options: StripeApiOptions): Get {
           send(request, ending),
         );
         const { status } = response;
-        span?.setAttribute(STATUS_CODE, status);
+        span?.setAttribute('http.response.status_code', status);
         result = status === 200 ? 'done' : String(status);
         return readAnswer(response, text, performance.now() - startedAtMs);
       } catch (error) {

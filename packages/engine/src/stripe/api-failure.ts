@@ -1,6 +1,6 @@
 // Why a call to Stripe's API failed, in words that say what to check.
 
-import type { JsonObject } from '../rule/json.ts';
+import { asObject, type JsonObject } from '../rule/json.ts';
 import { codeOf, InstepError } from '../runtime/errors.ts';
 
 type FailedCall = ErrorOptions & Partial<Pick<StripeApiFailed, 'status' | 'retryAfterMs'>>;
@@ -52,30 +52,25 @@ export function failedAnswer(
   { status, headers }: Response,
   body: JsonObject | null,
 ): StripeApiFailed {
-  const error = body?.error;
-  const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : null;
-  return new StripeApiFailed(describeAnswer(status, headers.get('content-type'), body, code), {
-    status,
-    retryAfterMs: retryAfterOf(headers),
-  });
+  const description = describeAnswer(status, headers.get('content-type'), body);
+  return new StripeApiFailed(description, { status, retryAfterMs: retryAfterOf(headers) });
 }
 
 function describeAnswer(
   status: number,
   contentType: string | null,
   body: JsonObject | null,
-  code: unknown,
 ): string {
   if (status >= 300 && status < 400) return `answered ${status}, a redirect: ${PROXY}`;
-  if (body !== null) return `answered ${status}${isCode(code) ? ` (${code})` : ''}`;
+  if (body !== null) {
+    const code = asObject(body.error)?.code;
+    const isCode = typeof code === 'string' && /^\w{1,64}$/.test(code);
+    return `answered ${status}${isCode ? ` (${code})` : ''}`;
+  }
   const type = /^[\w.+-]+\/[\w.+-]+/.exec(contentType ?? '')?.[0] ?? 'no content type';
   return type === 'application/json'
     ? `answered ${status} with incomplete or malformed JSON`
     : `answered ${status} with ${type} instead of JSON: ${PROXY}`;
-}
-
-function isCode(code: unknown): code is string {
-  return typeof code === 'string' && /^\w{1,64}$/.test(code);
 }
 
 function retryAfterOf(headers: Headers): number | null {

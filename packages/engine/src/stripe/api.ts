@@ -4,11 +4,9 @@
 import { asObject, isList, type Json } from '../rule/json.ts';
 import {
   type AnswerTime,
-  createGet,
   type Get,
   lastShownSecond,
   type StripeAnswer,
-  type StripeApiOptions,
   type StripeRequest,
 } from './api-call.ts';
 import { StripeApiFailed } from './api-failure.ts';
@@ -49,14 +47,10 @@ const PAGE_SIZE = 100;
 export const TYPES_QUERY = HANDLED_TYPES.map((type, index) => [`types[${index}]`, type] as const);
 
 /** The part of Stripe's API that keeps teams in sync. A call ends at its deadline or with its signal. */
-export type StripeApi = ReturnType<typeof createStripeApiWith>;
+export type StripeApi = ReturnType<typeof createStripeApi>;
 
-/** Opens Stripe's API. Its calls throw `DeadlineExceeded`, `Stopped` or `StripeApiFailed`. */
-export const createStripeApi = (options: StripeApiOptions) =>
-  createStripeApiWith(createGet(options));
-
-/** The same with calls that are sent in another way, such as at a limited rate. */
-export function createStripeApiWith(get: Get) {
+/** Its calls throw `DeadlineExceeded`, `Stopped` or `StripeApiFailed`. */
+export function createStripeApi(get: Get) {
   async function retrieve(path: string, id: string, signal?: AbortSignal, query: Query = []) {
     try {
       return await get({ path, id, query, timeoutMs: TIMEOUT_MS, signal });
@@ -148,8 +142,7 @@ export type RetrieveNotifiedEvent = ReturnType<typeof createEventRetrieval>;
  * with snapshot payload receives and that Stripe lists, so a duplicate is recognized. For a notification of no such event,
  * it retrieves the subscription.
  */
-export function createEventRetrieval(options: StripeApiOptions) {
-  const get = createGet(options);
+export function createEventRetrieval(get: Get) {
   return async (
     { eventId, origin }: EventNotification,
     receipt: ParseOptions,

@@ -24,20 +24,16 @@ export function eventKey(identity: EventIdentity, nonce: () => string): string {
   const content = JSON.stringify([eventId ?? nonce(), type, createdSeconds, data]);
   return formatEventKey({
     createdSeconds,
-    subscriptionHash: sha256(subscriptionId ?? ''),
-    contentHash: sha256(content),
+    subscriptionHash: hash('sha256', subscriptionId ?? ''),
+    contentHash: hash('sha256', content),
   });
 }
 
 /** The keys that events of this tie group can have. */
 export function tieGroupRangeAt(createdSeconds: number, subscriptionId: string): KeyRange {
-  const subscriptionHash = sha256(subscriptionId);
+  const subscriptionHash = hash('sha256', subscriptionId);
   const anyContent = '0'.repeat(16);
   return tieGroupRangeOf(
     formatEventKey({ createdSeconds, subscriptionHash, contentHash: anyContent }),
   );
-}
-
-function sha256(text: string): string {
-  return hash('sha256', text);
 }

@@ -2,7 +2,6 @@
 
 export {
   createStripeApi,
-  createStripeApiWith,
   getPage,
   type StripeApi,
   type StripeCustomer,
@@ -22,8 +21,8 @@ export {
   NOTIFICATION_TYPES,
   parseEvent,
   SNAPSHOT_TYPE,
+  TEAM_KEY,
+  teamNamedIn,
 } from './parse-event.ts';
-export type { NameOf } from './product-names.ts';
 export { SignatureInvalid } from './signature.ts';
-export { TEAM_KEY, teamNamedIn } from './subscription-facts.ts';
 export { type ListedSubscription, parseListedSubscription } from './subscription-snapshot.ts';

@@ -3,7 +3,7 @@
 
 import * as v from 'valibot';
 import type { SubscriptionEvent } from '../rule/event.ts';
-import { asObject, isList, type Json, member } from '../rule/json.ts';
+import { asObject, isList, type Json, type JsonObject, member } from '../rule/json.ts';
 import { InstepError } from '../runtime/errors.ts';
 import { eventKey } from './event-key.ts';
 import { type EventOrigin, originOf } from './key-kind.ts';
@@ -219,6 +219,18 @@ const id = v.pipe(storable, v.maxLength(MAX_ID_LENGTH));
 
 /** Whether a value can be an id at Stripe, or in the application's tables. */
 export const isId = (value: unknown): value is string => v.is(id, value);
+
+/** The key of metadata that names a team, where no other is set. */
+export const TEAM_KEY = 'teamId';
+
+/**
+ * What the metadata of an object at Stripe has under a key, if it can be the id of a team; `null` otherwise. The
+ * database decides whether it is one.
+ */
+export function teamNamedIn(object: JsonObject, key: string): string | null {
+  const named = asObject(object.metadata)?.[key];
+  return isId(named) ? named : null;
+}
 
 const storableName = v.pipe(storable, v.maxLength(MAX_NAME_LENGTH));
 

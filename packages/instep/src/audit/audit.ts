@@ -9,7 +9,7 @@ import {
   readListings,
 } from 'instep-engine/repair';
 import { counted } from 'instep-engine/runtime';
-import { createGet, createStripeApiWith, type StripeApiOptions } from 'instep-engine/stripe';
+import { createGet, createStripeApi, type StripeApiOptions } from 'instep-engine/stripe';
 import { whyUnreadable } from '../doctor/stripe-api.ts';
 import { type AuditedTable, REFUSE_HIDDEN_ROWS } from './audited-table.ts';
 import { Findings, type Row, type Rules } from './findings.ts';
@@ -34,7 +34,7 @@ async function runAudit({ database, table, rules, stripeApi, signal, onProgress 
   const refusal = await whyUnreadable(get, 'subscriptions', 'products');
   if (refusal)
     throw new ReconciliationFailed('STRIPE_KEY_FORBIDDEN', `STRIPE_SECRET_KEY ${refusal}`);
-  const api = createStripeApiWith(get);
+  const api = createStripeApi(get);
   const services = { ...api, api, now: Date.now, signal };
   const findings = new Findings(rules);
   for await (const page of readListings(services)) {

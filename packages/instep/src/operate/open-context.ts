@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { IngestPipeline } from 'instep-engine/log';
 import { createLogger, type Logger } from 'instep-engine/runtime';
-import { createStripeApi, keyKindOf, type StripeApi } from 'instep-engine/stripe';
+import { createGet, createStripeApi, keyKindOf, type StripeApi } from 'instep-engine/stripe';
 import type { OperateContext, Operated } from 'instep-operate';
 import { type Config, ConfigInvalid, type Environment, readPart } from '../config/config.ts';
 import { openDatabase } from '../database/connect.ts';
@@ -97,7 +97,7 @@ const WITHOUT_STRIPE: StripeApi = {
 /** Makes a context of a database, with an ingest pipeline of its own. */
 export function createContext({ stripeApi, ...given }: ContextOptions): OperateContext {
   const services = { now: Date.now, close: async () => undefined, ...given };
-  const api = stripeApi === null ? WITHOUT_STRIPE : createStripeApi(stripeApi);
+  const api = stripeApi === null ? WITHOUT_STRIPE : createStripeApi(createGet(stripeApi));
   const { ingest, settle, nameOf } = new IngestPipeline({
     ...services,
     ...{ api, maxQueued: MAX_QUEUED },

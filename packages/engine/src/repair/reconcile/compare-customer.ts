@@ -4,6 +4,7 @@
 import * as v from 'valibot';
 import type { LogEvent } from '../../log/log-event.ts';
 import type { Ingest, Settle } from '../../log/pipeline.ts';
+import type { NameOf } from '../../log/product-names.ts';
 import type { Database, Query } from '../../postgres/database.ts';
 import { canOthersSucceed, DatabaseBusy } from '../../postgres/errors.ts';
 import { readStates } from '../../postgres/statements/customers.ts';
@@ -19,7 +20,6 @@ import { effectOf } from '../../rule/status.ts';
 import type { Logger } from '../../runtime/logging.ts';
 import type { StripeApi } from '../../stripe/api.ts';
 import type { Mode } from '../../stripe/key-kind.ts';
-import type { NameOf } from '../../stripe/product-names.ts';
 import { type ListedSubscription, makeSnapshot } from '../../stripe/subscription-snapshot.ts';
 import { storeAnswered } from '../asked-customers.ts';
 import {
