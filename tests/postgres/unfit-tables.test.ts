@@ -130,7 +130,7 @@ describe.each(postgresServers)('$name', (server) => {
     const { teams } = applicationTablesOf(
       await recognizeTables(database.query, { teams: { columns } }),
     );
-    expect([...teams.table.plan.keys()].sort()).toEqual([
+    expect([...teams.plan.keys()].sort()).toEqual([
       ...['providerProductId', 'providerSubscriptionId', 'subscriptionStatus'],
     ]);
     await database.query('alter table teams drop column quantity');

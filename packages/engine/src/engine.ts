@@ -11,9 +11,8 @@ import { UserEndpoint } from './http/user.ts';
 import { type IngestWebhook, WebhookEndpoint } from './http/webhook.ts';
 import type { Queued } from './log/event-queues.ts';
 import { IngestPipeline } from './log/pipeline.ts';
-import { checkWritable, type Database, type DatabaseServer } from './postgres/database.ts';
-import { checkSchema } from './postgres/migrate.ts';
-import { ENGINE_MIGRATIONS } from './postgres/migrations.ts';
+import type { Database, DatabaseServer } from './postgres/database.ts';
+import { checkSchema, ENGINE_MIGRATIONS } from './postgres/migrate.ts';
 import { type FeatureSchema, prepareServer } from './postgres/prepare.ts';
 import { endPauses } from './repair/lease.ts';
 import { type MaintenanceMode, openMaintenance } from './repair/worker.ts';
@@ -56,6 +55,12 @@ export type EngineOptions = {
   readonly onSessionRead?: (rejection: Rejection | '') => void;
   /** The current time in milliseconds since 1970; `Date.now` by default. */
   readonly now?: () => number;
+};
+
+/** Writes nothing, and is refused by a standby. */
+const CHECK_WRITABLE = {
+  name: 'check_writable',
+  text: 'update instep.events set deliveries = deliveries where false',
 };
 
 /** Times are in milliseconds; `null`: never, or forever. */
@@ -170,7 +175,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
       isShuttingDown: () => isShuttingDown,
       async checkDatabase() {
         await checkSchema(query, migrationsOf(features));
-        await checkWritable(query);
+        await query(CHECK_WRITABLE);
       },
       logger,
     }),

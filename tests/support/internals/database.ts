@@ -3,8 +3,10 @@
 import { MIGRATIONS } from 'instep/src/database/schema.ts';
 import { createTables } from 'instep-engine/postgres';
 import type { Database } from 'instep-engine/src/postgres/database.ts';
-import { migrate as migrateTo } from 'instep-engine/src/postgres/migrate.ts';
-import { newestVersion as newestOf } from 'instep-engine/src/postgres/migrations.ts';
+import {
+  migrate as migrateTo,
+  newestVersion as newestOf,
+} from 'instep-engine/src/postgres/migrate.ts';
 
 export { checkWholeSchema as checkSchema, MIGRATIONS } from 'instep/src/database/schema.ts';
 export {

@@ -67,7 +67,7 @@ export function createNextVersion(former: ProgramVersion): ProgramVersion {
         where column_${schema} is not null;`,
     compatibleFrom: former.schema,
   };
-  const migrations = join(folder, 'packages/engine/src/postgres/migrations.ts');
+  const migrations = join(folder, 'packages/engine/src/postgres/migrate.ts');
   appendFileSync(migrations, `ENGINE_MIGRATIONS.push(${JSON.stringify(migration)});\n`);
   execFileSync(process.execPath, [join(ROOT, 'node_modules/rolldown/bin/cli.mjs'), '-c'], {
     cwd: folder,

@@ -2,7 +2,7 @@
 
 import type { ApplicationId } from '../postgres/application.ts';
 import type { TextRow } from '../postgres/statement.ts';
-import { fieldsOf, planOfTexts, type TeamsTable, teamValue } from '../postgres/teams-table.ts';
+import { planJson, type TeamsTable, teamValue } from '../postgres/teams-table.ts';
 import { type CustomerState, NO_STATE } from '../rule/customer-state.ts';
 import type { PlanInRow } from '../rule/plan-fields.ts';
 import { readState } from '../rule/state-json.ts';
@@ -25,12 +25,10 @@ export type StoredTeam = { readonly id: ApplicationId; readonly plan: PlanInRow 
 
 /** Customer by customer (`offset 0` keeps the planner from joining), so that no plan reads a whole table. */
 export function readCustomersText(teams: TeamsTable): string {
-  const plan = fieldsOf(teams).map(
-    (field) => `(${teamValue(teams, field)})::text as "${field.name}"`,
-  );
+  const plan = planJson(teams, (field) => teamValue(teams, field));
   return `
 select asked.customer_id, customer.version::text, customer.subscriptions::text, customer.waiting,
-       team.*
+       team_id, plan
   from unnest($1::text[]) as asked (customer_id)
   left join lateral (
          select version, subscriptions, waiting
@@ -40,7 +38,7 @@ select asked.customer_id, customer.version::text, customer.subscriptions::text, 
        ) as customer on true
   left join lateral (
          select teams.${teams.id.column}::text as team_id, teams.${teams.id.column} as team_order,
-                ${plan.join(',\n                ')}
+                ${plan}::text as plan
            from ${teams.name} as teams
           where teams.${teams.customerId} = asked.customer_id
          offset 0
@@ -48,10 +46,10 @@ select asked.customer_id, customer.version::text, customer.subscriptions::text, 
  order by asked.customer_id, team_order`;
 }
 
-export type CustomerRow = TextRow<'version' | 'subscriptions' | 'team_id'> & {
+export type CustomerRow = TextRow<'version' | 'subscriptions' | 'team_id' | 'plan'> & {
   readonly customer_id: string;
   readonly waiting: Waiting | null;
-} & Readonly<Record<string, string | null>>;
+};
 
 /** The customers of these rows, one for each team, in the order of their ids. @throws StateNewer, StateUnreadable */
 export function customersIn(
@@ -60,10 +58,12 @@ export function customersIn(
 ): readonly StoredCustomer[] {
   const customers = new Map<string, StoredCustomer>();
   for (const row of rows) {
-    const { customer_id: customerId, team_id: id } = row;
+    const { customer_id: customerId, team_id: id, plan } = row;
     const customer = customers.get(customerId) ?? customerIn(row);
     const team: StoredTeam[] =
-      id === null ? [] : [{ id: applicationId(id, idType), plan: planOfTexts(row) }];
+      id === null || plan === null
+        ? []
+        : [{ id: applicationId(id, idType), plan: JSON.parse(plan) }];
     customers.set(customerId, { ...customer, teams: [...customer.teams, ...team] });
   }
   return [...customers.values()];

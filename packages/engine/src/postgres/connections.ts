@@ -67,13 +67,11 @@ export class Connections {
   async take(purpose: Purpose): Promise<Connection> {
     const { ensureRunning } = this.#options;
     try {
-      return await this.#takeTrusted(purpose);
-    } catch (error) {
-      if (ensureRunning === undefined) throw databaseError(error);
-    }
-    try {
-      await ensureRunning();
-      return await this.#takeTrusted(purpose);
+      return await this.#takeTrusted(purpose).catch(async (error: unknown) => {
+        if (ensureRunning === undefined) throw error;
+        await ensureRunning();
+        return await this.#takeTrusted(purpose);
+      });
     } catch (error) {
       throw databaseError(error);
     }

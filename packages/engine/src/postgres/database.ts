@@ -142,7 +142,7 @@ class PooledDatabase implements Database {
     ]);
 
   readonly findTeams = async (): Promise<TeamsTable> =>
-    (await this.#statements.findTables(this.query)).teams.table;
+    (await this.#statements.findTables(this.query)).teams;
 
   readonly poolUse = (): PoolUse => this.#connections.use();
 
@@ -288,10 +288,4 @@ class PooledDatabase implements Database {
       throw databaseError(error);
     }
   }
-}
-
-/** Writes nothing, and is refused by a standby. @throws DatabaseUnavailable if the server accepts no writes */
-export async function checkWritable(query: Query): Promise<void> {
-  const text = 'update instep.events set deliveries = deliveries where false';
-  await query({ name: 'check_writable', text });
 }

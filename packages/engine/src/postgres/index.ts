@@ -2,10 +2,8 @@
 
 export type { ApplicationId, User } from './application.ts';
 export type { DatabasePool, PoolUse, ServerConnection } from './connection-options.ts';
-export { readThroughCursor } from './cursor.ts';
 export {
   type Database,
-  type DatabasePlace,
   type DatabaseServer,
   type PoolOptions,
   type Query,
@@ -29,13 +27,14 @@ export {
   databaseError,
   isOfConnection,
 } from './errors.ts';
+export type { Examined } from './examine.ts';
 export {
-  type Examined,
-  pagesOf,
-  rowsOf,
-} from './examine.ts';
-export { checkSchema, SchemaMismatch } from './migrate.ts';
-export { ENGINE_MIGRATIONS, type Migration, newestVersion } from './migrations.ts';
+  checkSchema,
+  ENGINE_MIGRATIONS,
+  type Migration,
+  newestVersion,
+  SchemaMismatch,
+} from './migrate.ts';
 export { type NeonSql, neonDatabase } from './neon-database.ts';
 export { type PostgresJs, postgresJsDatabase } from './postgres-js-database.ts';
 export { type FeatureSchema, type PrepareOptions, prepareServer } from './prepare.ts';
@@ -91,10 +90,8 @@ export {
   type HiddenRows,
   neededPrivileges,
 } from './tables/privileges.ts';
-export type { Column } from './tables/read-tables.ts';
 export {
   ApplicationTablesUnfit,
-  applicationTablesOf,
   type Recognition,
   recognizeTables,
 } from './tables/recognize-tables.ts';

@@ -3,8 +3,7 @@
 import { InstepError } from '../runtime/errors.ts';
 import type { Database, DatabaseServer } from './database.ts';
 import { DatabaseUnusable } from './errors.ts';
-import { migrate } from './migrate.ts';
-import { ENGINE_MIGRATIONS, type Migration } from './migrations.ts';
+import { ENGINE_MIGRATIONS, type Migration, migrate } from './migrate.ts';
 import { createTables } from './schema.ts';
 import { onlyRow, type Query } from './statement.ts';
 import { findHiddenRows } from './tables/privileges.ts';

@@ -161,13 +161,8 @@ export function assigned(teams: TeamsTable, field: Field, value: string): string
   return `${name} = ${time}`;
 }
 
-/** The plan in a row whose columns are the fields, each as text: drivers differ in what they make of other types. */
-export function planOfTexts(texts: Readonly<Record<string, string | null>>): PlanInRow {
-  return Object.fromEntries(
-    PLAN_FIELDS.filter(({ name }) => texts[name] !== undefined).map(({ name, type }) => {
-      const text = texts[name] ?? null;
-      if (text === null || type === 'text') return [name, text];
-      return [name, type === 'boolean' ? text === 'true' : Number(text)];
-    }),
-  );
+/** SQL: the plan of a team, a value of `jsonb` for each field that the table has; times are in seconds since 1970. */
+export function planJson(teams: TeamsTable, value: (field: Field) => string): string {
+  const pairs = fieldsOf(teams).map((field) => `'${field.name}', ${value(field)}`);
+  return `jsonb_build_object(${pairs.join(', ')})`;
 }

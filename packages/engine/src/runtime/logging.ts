@@ -4,9 +4,9 @@ import { errorText, InstepError } from './errors.ts';
 import { activeSpan, outsideSpans } from './tracing.ts';
 
 /** The lowest level that is written. */
-export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent';
+export type LogLevel = (typeof LEVELS)[number];
 
-const LEVELS: readonly LogLevel[] = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
+const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
 /** Writes a line, with its members before its message. */
 export type WriteLine = {

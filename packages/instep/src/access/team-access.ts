@@ -70,7 +70,7 @@ const READ_ACCESS = ({ teams }: ApplicationTables) => `
              payment_due_since as "paymentDueSince",
              collection_paused as "collectionPaused"
         from instep.team_access
-       where team_id = ${idFrom(teams.idType, '$1::text')}`;
+       where team_id = ${idFrom(teams.id.type, '$1::text')}`;
 
 /** The access of a team; `null` if there is no team with this id. */
 export async function readAccess(query: Query, teamId: ApplicationId): Promise<TeamAccess | null> {

@@ -144,7 +144,7 @@ const FIND_ACTIONS = (tables: ApplicationTables, { beyond, order }: Direction) =
              ) as acted
         left join ${tables.teams.rows} as teams
           on starts_with(subject, 'team:')
-         and teams.id = ${idFrom(tables.teams.idType, "substr(subject, length('team:') + 1)")}
+         and teams.id = ${idFrom(tables.teams.id.type, "substr(subject, length('team:') + 1)")}
        order by acted.id ${order}`;
 
 /** These actions, by their ids. */

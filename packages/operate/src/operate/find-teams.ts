@@ -82,9 +82,9 @@ const TEAM_STATUS = `
 
 /** The application has no index for names, plans or statuses. Only one of the two parts is read. */
 const FIND_TEAMS = (tables: ApplicationTables, { beyond, order }: Direction) => {
-  const { rows, idType } = tables.teams;
-  const from = idFrom(idType, '$1::text');
-  const isNext = beyond === '>' ? isAfter(idType, '$1::text') : `id < (select ${from})`;
+  const { rows, id } = tables.teams;
+  const from = idFrom(id.type, '$1::text');
+  const isNext = beyond === '>' ? isAfter(id.type, '$1::text') : `id < (select ${from})`;
   return `
       with exact as materialized (
         ${exactTeams(tables, '$3')}

@@ -93,7 +93,7 @@ export function teamsOfEmails({ teams, users, members }: ApplicationTables, addr
 export const exactTeams = (tables: ApplicationTables, text: string) => `
         select id
           from ${tables.teams.rows} as teams
-         where id = ${idFrom(tables.teams.idType, `${text}::text`)}
+         where id = ${idFrom(tables.teams.id.type, `${text}::text`)}
             or provider_customer_id = any (${text}::text || array(
                  select customer_id
                    from instep.customers
@@ -124,7 +124,7 @@ const MAX_TEAMS = 1_000;
 const readTeamsWithIds = readerOf<readonly string[]>(
   'read_named_teams',
   ({ teams }) =>
-    `id = any (array(select ${idFrom(teams.idType, 'entered.id')} from unnest($1::text[]) as entered (id)))`,
+    `id = any (array(select ${idFrom(teams.id.type, 'entered.id')} from unnest($1::text[]) as entered (id)))`,
 );
 
 /** The team with this id, or `null`. */

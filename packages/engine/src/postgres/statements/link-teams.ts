@@ -58,7 +58,7 @@ const notLinked = () =>
     'the link was not written: a trigger, a policy or a view of the app skipped it',
   );
 
-const SET_CUSTOMER = ({ teams: { table } }: ApplicationTables) => `
+const SET_CUSTOMER = ({ teams: table }: ApplicationTables) => `
       update ${table.name}
          set ${table.customerId} = $2${table.updatedAt === null ? '' : `, ${table.updatedAt} = now()`}
        where ${table.id.column} = ${idFrom(table.id.type, '$1::text')}

@@ -44,9 +44,9 @@ function planOf(when: 'before' | 'after'): string {
 }
 
 /** The columns of a `PlanChange`, from `change`. */
-export const PLAN_CHANGE_COLUMNS = ({ teams: { idType } }: ApplicationTables) => `
+export const PLAN_CHANGE_COLUMNS = ({ teams: { id } }: ApplicationTables) => `
              change.id,
-             ${idType === 'bigint' ? idFrom(idType, 'change.team_id') : 'change.team_id'} as "teamId",
+             ${id.type === 'bigint' ? idFrom(id.type, 'change.team_id') : 'change.team_id'} as "teamId",
              change.customer_id as "customerId",
              change.changed_at as "changedAt",
              change.cause,

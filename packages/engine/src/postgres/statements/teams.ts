@@ -8,7 +8,7 @@ import { DatabaseRefused } from '../errors.ts';
 import { type DuePage, type Examined, findCustomers } from '../examine.ts';
 import type { ApplicationTables } from '../tables/application-tables.ts';
 import { idFrom, isAfter } from '../tables/id-from-text.ts';
-import { columnOf, comparable, fieldsOf } from '../teams-table.ts';
+import { columnOf, comparable, fieldsOf, planJson, type TeamsTable } from '../teams-table.ts';
 
 /** A team as Instep sees it: its customer and its plan. */
 export type Team = {
@@ -19,16 +19,9 @@ export type Team = {
 
 export type LinkedTeam = Team & { readonly customerId: string };
 
-/**
- * SQL for the plan of a row of `teams`, of which the table has these fields; times are in seconds:
- * `jsonb_build_object('subscriptionStatus', teams.subscription_status::text, …)`.
- */
-export function planAsJson({ table }: ApplicationTables['teams']): string {
-  const pairs = fieldsOf(table).map((field) => {
-    return `'${field.name}', ${comparable(`teams.${columnOf(field)}`, field.type)}`;
-  });
-  return `jsonb_build_object(${pairs.join(', ')})`;
-}
+/** SQL for the plan of a row of `teams.rows`. */
+export const planAsJson = (teams: TeamsTable): string =>
+  planJson(teams, (field) => comparable(`teams.${columnOf(field)}`, field.type));
 
 /** SQL for the columns of a `Team`, from `teams`. */
 export const teamColumns = (teams: ApplicationTables['teams']) => `
@@ -45,12 +38,12 @@ export async function readEmptyTeams(query: Query, page: DuePage): Promise<Exami
 const TEAMS_AFTER = ({ teams }: ApplicationTables) => `
         select *
           from ${teams.rows} as teams
-         where ${isAfter(teams.idType, '$1::text')}`;
+         where ${isAfter(teams.id.type, '$1::text')}`;
 
 const EMPTY_TEAMS = ({ teams }: ApplicationTables) => `
         select provider_customer_id
           from examined
-         where ${fieldsOf(teams.table).map(isEmpty).join('\n           and ')}
+         where ${fieldsOf(teams).map(isEmpty).join('\n           and ')}
            and exists (
                  select
                    from instep.customers
@@ -72,7 +65,7 @@ const TEAMS = 500;
 const READ_NEXT_TEAMS = ({ teams }: ApplicationTables) => `
       select${teamColumns(teams)}
         from ${teams.rows} as teams
-       where ${isAfter(teams.idType, '$1::text')}
+       where ${isAfter(teams.id.type, '$1::text')}
        order by id
        limit ${TEAMS}`;
 
@@ -108,7 +101,7 @@ export async function readTeamsOf(
 const TEAM_WITH_ID = ({ teams }: ApplicationTables) => `
       select${teamColumns(teams)}
         from ${teams.rows} as teams
-       where id = ${idFrom(teams.idType, '$1::text')}`;
+       where id = ${idFrom(teams.id.type, '$1::text')}`;
 
 export async function readTeam(query: Query, id: ApplicationId): Promise<Team | null> {
   const [team = null] = await query<Team>({ name: 'read_team', text: TEAM_WITH_ID, values: [id] });
@@ -132,7 +125,7 @@ export async function lockTeam(query: Query, id: ApplicationId): Promise<Team | 
 }
 
 /** Leaves out the name if the table has no column for it. */
-const ADD_TEAM = ({ teams: { table, nameColumn } }: ApplicationTables) => `
+const ADD_TEAM = ({ teams: { nameColumn, ...table } }: ApplicationTables) => `
       insert into ${table.name} (${nameColumn === null ? '' : `${nameColumn}, `}${table.customerId})
       select ${nameColumn === null ? '' : '$1, '}$2
        where $1::text is not null

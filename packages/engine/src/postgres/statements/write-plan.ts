@@ -23,7 +23,7 @@ type PlanWrite = {
 };
 
 // A trigger that returns null, a policy or a view can skip the update of a row without an error.
-const WRITE_PLAN = ({ teams: { table } }: ApplicationTables) => {
+const WRITE_PLAN = ({ teams: table }: ApplicationTables) => {
   const fields = fieldsOf(table);
   const before = fields.map((field) => `${columnOf(field)}_before`).join(', ');
   const after = fields.map((field) => `${columnOf(field)}_after`).join(', ');

@@ -29,13 +29,11 @@ export type ApplicationTables = {
         readonly columns: ReadonlyMap<string, string>;
       })
     | null;
-  readonly teams: Rows & {
-    readonly idType: IdType;
-    /** The column of the team's name; `null`: there is none that this role can read. */
-    readonly nameColumn: string | null;
-    /** The table as the engine names it: the same object as long as the tables are the same. */
-    readonly table: TeamsTable;
-  };
+  readonly teams: Rows &
+    TeamsTable & {
+      /** The column of the team's name; `null`: there is none that this role can read. */
+      readonly nameColumn: string | null;
+    };
   /** Which users belong to which teams, for people who search; `null`: no such table was recognized. */
   readonly members: Rows | null;
 };

@@ -42,26 +42,9 @@ export function keptPlanName(teams: RecognizedTable): { text: string; statement:
 
 /** What Instep writes to which table, for people: `public.teams (by stripe_customer_id): plan_name, subscription_status`. */
 export function writtenText(teams: RecognizedTable): string {
-  const { name, customerId, plan, updatedAt } = teamsTableOf(teams);
+  const { name, customerId, plan, updatedAt } = teamsOf(teams);
   const written = [...[...plan.values()].map((column) => column.name), updatedAt ?? []].flat();
   return `${name} (by ${customerId}): ${written.join(', ')}`;
-}
-
-/** The table of teams as the engine names it. */
-function teamsTableOf(teams: RecognizedTable): TeamsTable {
-  const plan = PLAN_FIELDS.flatMap(({ name, type }) => {
-    const column = columnOf(teams, name);
-    return column === null ? [] : [[name, planColumn(column, type)] as const];
-  });
-  const updatedAt = columnOf(teams, 'updatedAt');
-  const id = columnOf(teams, 'id');
-  return {
-    name: teams.table.sql,
-    id: { column: id?.sql ?? '', type: idTypeOf(id) },
-    customerId: columnOf(teams, 'providerCustomerId')?.sql ?? '',
-    plan: new Map(plan),
-    updatedAt: updatedAt?.canWrite && updatedAt.isUpdatable ? updatedAt.sql : null,
-  };
 }
 
 function planColumn({ sql: name, category, type, isNullable }: Column, field: string): PlanColumn {
@@ -82,20 +65,33 @@ export function usersTableOf(users: RecognizedTable): NonNullable<ApplicationTab
 
 /** The table of teams, whose rows have all fields of a plan. Those without a column are null. */
 export function teamsOf(teams: RecognizedTable): ApplicationTables['teams'] {
-  const table = teamsTableOf(teams);
-  const name = columnOf(teams, 'name');
+  const columns = new Map(teams.columns.map(({ field, column }) => [field, column]));
+  const sqlOf = (field: string) => columns.get(field)?.sql ?? '';
+  const plan = PLAN_FIELDS.flatMap(({ name, type }) => {
+    const column = columns.get(name);
+    return column ? [[name, planColumn(column, type)] as const] : [];
+  });
+  const updatedAt = columns.get('updatedAt');
+  const table: TeamsTable = {
+    name: teams.table.sql,
+    id: { column: sqlOf('id'), type: idTypeOf(columns.get('id')) },
+    customerId: sqlOf('providerCustomerId'),
+    plan: new Map(plan),
+    updatedAt: updatedAt?.canWrite && updatedAt.isUpdatable ? updatedAt.sql : null,
+  };
+  const name = columns.get('name');
   const nameColumn = name?.canRead ? name.sql : null;
   const ids = ['id', 'providerCustomerId'].map((field) => {
-    const { sql = '', category } = columnOf(teams, field) ?? {};
     // Without the padding of `char(n)`.
-    return [field, category === 'S' ? `${sql}::text` : sql] as const;
+    const isText = columns.get(field)?.category === 'S';
+    return [field, isText ? `${sqlOf(field)}::text` : sqlOf(field)] as const;
   });
-  const plan = PLAN_FIELDS.map((field) => {
+  const values = PLAN_FIELDS.map((field) => {
     const value = table.plan.has(field.name) ? teamField(table, field) : `null::${field.type}`;
     return [field.name, value] as const;
   });
-  const values = [...ids, ...plan, ['name', `${nameColumn ?? 'null'}::text`] as const];
-  return { idType: table.id.type, nameColumn, table, rows: rowsOf(teams, values) };
+  const named = ['name', `${nameColumn ?? 'null'}::text`] as const;
+  return { ...table, nameColumn, rows: rowsOf(teams, [...ids, ...values, named]) };
 }
 
 /** SQL for the rows of a table, with these values; by default, with its columns. */
@@ -110,7 +106,7 @@ export function rowsOf(
   return `(select ${selected.join(', ')} from ${table.sql} as ${entity})`;
 }
 
-function idTypeOf(column: Column | null): IdType {
+function idTypeOf(column: Column | null | undefined): IdType {
   if (column?.type === 'uuid') return 'uuid';
   return column?.category === 'N' ? 'bigint' : 'text';
 }
