@@ -34,12 +34,13 @@ export type Logger = Readonly<Record<'debug' | 'info' | 'warn' | 'error' | 'fata
 export function createLogger(
   level: LogLevel,
   destination: LogDestination = standardOutput,
+  now: () => number = Date.now,
 ): Logger {
   function writerOf(label: LogLevel): WriteLine {
     if (LEVELS.indexOf(label) < LEVELS.indexOf(level)) return () => undefined;
     return (first: object | string, second?: string) => {
       const [members, msg] = typeof first === 'string' ? [{}, first] : [first, second];
-      const time = new Date().toISOString();
+      const time = new Date(now()).toISOString();
       const line = { level: label, time, ...traceOfLine(), ...described(members), msg };
       destination.write(`${escapeControls(JSON.stringify(line))}\n`);
     };
