@@ -5,7 +5,7 @@ import { DatabaseRefused } from '../postgres/errors.ts';
 import { InstepError } from '../runtime/errors.ts';
 import type { Instrumentation } from '../runtime/instrumentation.ts';
 import { type Logger, limitLines } from '../runtime/logging.ts';
-import { inSpanOfCaller, markFailed, type SpanDescription } from '../runtime/tracing.ts';
+import { inSpan, markFailed, type SpanDescription } from '../runtime/tracing.ts';
 import { handleHealth, type ReadinessEndpoint } from './health.ts';
 import {
   type Endpoint,
@@ -81,7 +81,8 @@ export class Router {
     if (!methods.includes(request.method)) {
       return methodNotAllowed(methods.join(', ')).toResponse(path);
     }
-    return inSpanOfCaller(request, `${method} ${path}`, route.span, async (span) => {
+    const description = { ...route.span, caller: request };
+    return inSpan(`${method} ${path}`, description, async (span) => {
       let ids: object = {};
       const identify = (found: object) => {
         ids = found;

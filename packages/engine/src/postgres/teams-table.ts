@@ -161,8 +161,8 @@ export function assigned(teams: TeamsTable, field: Field, value: string): string
   return `${name} = ${time}`;
 }
 
-/** SQL: the plan of a team, a value of `jsonb` for each field that the table has; times are in seconds since 1970. */
+/** SQL: the plan of a team as JSON, in the fields that the table has; times are in seconds since 1970. */
 export function planJson(teams: TeamsTable, value: (field: Field) => string): string {
   const pairs = fieldsOf(teams).map((field) => `'${field.name}', ${value(field)}`);
-  return `jsonb_build_object(${pairs.join(', ')})`;
+  return `json_build_object(${pairs.join(', ')})`;
 }

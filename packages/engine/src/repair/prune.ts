@@ -7,7 +7,7 @@ import type { ApplicationTables } from '../postgres/tables/application-tables.ts
 import { isAfter } from '../postgres/tables/id-from-text.ts';
 import { FIRST_DATED_KEY } from '../rule/event-key-layout.ts';
 import type { Logger } from '../runtime/logging.ts';
-import { Stopped, throttle } from '../runtime/retry.ts';
+import { pause, Stopped } from '../runtime/retry.ts';
 import { withLease } from './lease.ts';
 import type { Job } from './worker.ts';
 
@@ -57,6 +57,9 @@ type PruneOptions = {
 /** Steps take at most this share of the time, so that other work comes first. */
 const SHARE = 0.05;
 
+/** A step can seem to take hours when its process is frozen. */
+const LONGEST_PAUSE_MS = 10_000;
+
 /** What a step has deleted, and the last row that it examined; `null`: none are left. */
 type Pruned<Key> = { readonly count: number; readonly examinedTo: Key | null };
 
@@ -73,7 +76,8 @@ async function pruneAll<Key>(
     pruned += count;
     if (examinedTo === null) break;
     after = examinedTo;
-    await throttle({ startedAtMs, share: SHARE }, signal);
+    const tookMs = performance.now() - startedAtMs;
+    await pause(Math.min(tookMs / SHARE - tookMs, LONGEST_PAUSE_MS), { signal });
   }
   return pruned;
 }

@@ -20,4 +20,4 @@ export {
   limitLines,
   type WriteLine,
 } from './logging.ts';
-export { pause, type RetryPolicy, retry, Stopped, throttle } from './retry.ts';
+export { pause, type RetryPolicy, retry, Stopped } from './retry.ts';

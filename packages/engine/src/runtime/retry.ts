@@ -17,21 +17,6 @@ export async function pause(delayMs: number, options: PauseOptions = {}): Promis
   await sleep(delayMs, undefined, options).catch(() => undefined);
 }
 
-/** The longest pause, because a step can seem to take hours when its process is frozen. */
-const LONGEST_PAUSE_MS = 10_000;
-
-/**
- * Pauses after a step of background work that began at `startedAtMs` (by `performance.now`), so that these steps
- * take at most `share` of the time.
- */
-export async function throttle(
-  { startedAtMs, share }: { startedAtMs: number; share: number },
-  signal: AbortSignal,
-): Promise<void> {
-  const tookMs = performance.now() - startedAtMs;
-  await pause(Math.min(tookMs / share - tookMs, LONGEST_PAUSE_MS), { signal });
-}
-
 /**
  * Many pauses and calls can share one signal. Each removes its listener, so Node's warning of a leak would be
  * wrong.

@@ -58,39 +58,27 @@ export type SpanDescription = {
 /** Work in a span, which is `undefined` when tracing is off. */
 type Work<Result> = (span: Span | undefined) => Promise<Result>;
 
-/** Does work in a span, as part of the active one. */
+type Caller = { header(name: string): string | null };
+
+/**
+ * Does work in a span, as part of the active one, which the application can have started, or else of that of the `caller`
+ * whose request it is (`traceparent`).
+ */
 export function inSpan<Result>(
   name: string,
-  description: SpanDescription,
+  { caller, ...description }: SpanDescription & { readonly caller?: Caller },
   work: Work<Result>,
 ): Promise<Result> {
   return withApi(
-    (api) => inSpanOf(api, api.context.active(), name, description, work),
+    (api) => inSpanOf(api, parentOf(api, caller), name, description, work),
     () => work(undefined),
   );
 }
 
-type Caller = { header(name: string): string | null };
-
-/**
- * Does the work of a request in a span. Its parent is the active span, which the application can have
- * started, or else the caller's (`traceparent`).
- */
-export function inSpanOfCaller<Result>(
-  caller: Caller,
-  name: string,
-  description: SpanDescription,
-  work: Work<Result>,
-): Promise<Result> {
-  return withApi(
-    (api) => {
-      const here = api.context.active();
-      const isCalledHere = api.trace.getSpan(here) !== undefined;
-      const parent = isCalledHere ? here : api.propagation.extract(here, caller, HEADERS);
-      return inSpanOf(api, parent, name, description, work);
-    },
-    () => work(undefined),
-  );
+function parentOf({ context, trace, propagation }: Api, caller: Caller | undefined) {
+  const active = context.active();
+  const isCaller = caller !== undefined && trace.getSpan(active) === undefined;
+  return isCaller ? propagation.extract(active, caller, HEADERS) : active;
 }
 
 const HEADERS = {

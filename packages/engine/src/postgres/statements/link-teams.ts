@@ -43,8 +43,7 @@ export async function linkTeam(
   if (![undefined, former].includes(expectedCustomerId)) return former;
   const link = { name: 'set_customer', text: SET_CUSTOMER, values: [id, customerId] };
   if ((await query(link)).length === 0) throw notLinked();
-  await query({ name: 'forget_answer', text: FORGET_ANSWER, values: [customerId] });
-  const waiting = await query({ name: 'await_team', text: AWAIT_TEAM, values: [customerId] });
+  const waiting = await query({ name: 'await_plan', text: AWAIT_PLAN, values: [customerId] });
   if (waiting.length === 0) await takePlan(query, team, operator);
   return customerId;
 }
@@ -64,13 +63,13 @@ const SET_CUSTOMER = ({ teams: table }: ApplicationTables) => `
        where ${table.id.column} = ${idFrom(table.id.type, '$1::text')}
       returning ${table.id.column} as id`;
 
-// Stripe is asked about the customer again, whatever it has answered while a former team had it.
-const FORGET_ANSWER = `
-      delete from instep.asked_customers
-       where customer_id = $1`;
-
-// Whatever the row has then, the team gets the plan.
-const AWAIT_TEAM = `
+// Stripe is asked about the customer again, whatever it has answered while a former team had it. And whatever the team's row
+// has then, it gets the plan.
+const AWAIT_PLAN = `
+      with forgotten as (
+        delete from instep.asked_customers
+         where customer_id = $1
+      )
       update instep.customers
          set version = version + 1,
              waiting = 'plan'

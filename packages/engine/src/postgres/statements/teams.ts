@@ -21,7 +21,7 @@ export type LinkedTeam = Team & { readonly customerId: string };
 
 /** SQL for the plan of a row of `teams.rows`. */
 export const planAsJson = (teams: TeamsTable): string =>
-  planJson(teams, (field) => comparable(`teams.${columnOf(field)}`, field.type));
+  `${planJson(teams, (field) => comparable(`teams.${columnOf(field)}`, field.type))}::jsonb`;
 
 /** SQL for the columns of a `Team`, from `teams`. */
 export const teamColumns = (teams: ApplicationTables['teams']) => `
