@@ -25,14 +25,10 @@ export {
   DatabaseUnavailable,
   DatabaseUnusable,
   type DeclaredTable,
-  type DeclaredTables,
-  type MemberField,
   type PlanChange,
   SchemaMismatch,
   type TeamChangesRequest,
-  type TeamField,
   type User,
-  type UserField,
 } from 'instep-engine/postgres';
 export type { MaintenanceMode } from 'instep-engine/repair';
 export type {

@@ -77,11 +77,7 @@ export { writePlan } from './statements/write-plan.ts';
 export {
   type ApplicationTables,
   type DeclaredTable,
-  type DeclaredTables,
   FIELDS,
-  type MemberField,
-  type TeamField,
-  type UserField,
   type WantedTables,
 } from './tables/application-tables.ts';
 export { idFrom, isAfter } from './tables/id-from-text.ts';

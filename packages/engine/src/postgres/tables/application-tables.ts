@@ -4,14 +4,6 @@ import type { PlanFieldName } from '../../rule/plan-fields.ts';
 import type { User } from '../application.ts';
 import type { TeamsTable } from '../teams-table.ts';
 
-export type UserField = keyof User;
-
-/** The fields of a team. A table can lack its name, the time of its last update, and most fields of its plan. */
-export type TeamField = 'id' | 'providerCustomerId' | PlanFieldName | 'name' | 'updatedAt';
-
-/** The fields of a row that says which user belongs to which team. */
-export type MemberField = 'userId' | 'teamId';
-
 /** The type of ids in statements. All integers are compared as `bigint`. */
 export type IdType = TeamsTable['id']['type'];
 
@@ -38,27 +30,6 @@ export type ApplicationTables = {
   readonly members: Rows | null;
 };
 
-/** The parts of a table's location that Instep can't recognize. Names are exact, and not quoted. */
-export type DeclaredTable<Field extends string> = {
-  readonly schema?: string | undefined;
-  readonly table?: string | undefined;
-  /** Columns by the contract's name for the field, such as `passwordHash`. `null`: no column is this field. */
-  readonly columns?: Partial<Readonly<Record<Field, string | null | undefined>>> | undefined;
-};
-
-/** The application's own names for its tables and columns. */
-export type DeclaredTables = {
-  readonly users?: DeclaredTable<UserField> | undefined;
-  readonly teams?: DeclaredTable<TeamField> | undefined;
-  readonly members?: DeclaredTable<MemberField> | undefined;
-};
-
-/** What to find: the application's tables, under their own names, and what the profile needs of users. */
-export type WantedTables = DeclaredTables & {
-  /** `PROFILE` and `PROFILE_PASSWORD_HASH`; `full` when left out. */
-  readonly profile?: 'full' | 'without password' | 'off' | undefined;
-};
-
 /** The content of a column. A `label` is text or a value of an enumeration, a `moment` a time or its seconds since 1970. */
 export type ColumnContent = 'id' | 'text' | 'label' | 'time' | 'number' | 'flag' | 'moment';
 
@@ -73,7 +44,7 @@ export const FIELDS = {
     createdAt: 'time',
     updatedAt: 'time',
     deletedAt: 'time',
-  } satisfies Record<UserField, ColumnContent>,
+  } satisfies Record<keyof User, ColumnContent>,
   teams: {
     id: 'id',
     providerCustomerId: 'text',
@@ -88,9 +59,25 @@ export const FIELDS = {
     trialEndsAt: 'moment',
     name: 'label',
     updatedAt: 'time',
-  } satisfies Record<TeamField, ColumnContent>,
-  members: { userId: 'id', teamId: 'id' } satisfies Record<MemberField, ColumnContent>,
+  } satisfies Record<PlanFieldName, ColumnContent> & Record<string, ColumnContent>,
+  members: { userId: 'id', teamId: 'id' },
 } as const;
 
 /** Which of the application's tables it is. */
 export type Entity = keyof typeof FIELDS;
+
+/** The parts of a table's location that Instep can't recognize. Names are exact, and not quoted. */
+export type DeclaredTable<Table extends Entity> = {
+  readonly schema?: string | undefined;
+  readonly table?: string | undefined;
+  /** Columns by the contract's name for the field, such as `passwordHash`. `null`: no column is this field. */
+  readonly columns?:
+    | { readonly [Field in keyof (typeof FIELDS)[Table]]?: string | null | undefined }
+    | undefined;
+};
+
+/** What to find: the application's tables, under their own names, and what the profile needs of users. */
+export type WantedTables = { readonly [Table in Entity]?: DeclaredTable<Table> | undefined } & {
+  /** `PROFILE` and `PROFILE_PASSWORD_HASH`; `full` when left out. */
+  readonly profile?: 'full' | 'without password' | 'off' | undefined;
+};

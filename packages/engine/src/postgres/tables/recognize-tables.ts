@@ -9,7 +9,6 @@ import type {
   ApplicationTables,
   DeclaredTable,
   Entity,
-  TeamField,
   WantedTables,
 } from './application-tables.ts';
 import { type Column, readTables, type Table } from './read-tables.ts';
@@ -107,7 +106,7 @@ function customerNamesOf({ teams }: WantedTables): readonly [readonly string[], 
   return typeof own === 'string' ? [[own], []] : [columnNames('providerCustomerId'), VAGUE_NAMES];
 }
 
-const isWhereDeclared = ({ schema }: DeclaredTable<string> = {}) => {
+const isWhereDeclared = ({ schema }: DeclaredTable<Entity> = {}) => {
   return (table: Table) => (schema === undefined ? table.isVisible : table.schema === schema);
 };
 
@@ -120,7 +119,7 @@ function tableOf(entity: Entity, tables: readonly Table[], wanted: WantedTables)
 }
 
 /** A table that can be that of teams, and the declaration that selects it. */
-type Candidate = { readonly table: Table; readonly declaration: DeclaredTable<TeamField> };
+type Candidate = { readonly table: Table; readonly declaration: DeclaredTable<'teams'> };
 
 /** The tables with a column for Stripe's customer beside one of a plan. */
 async function candidatesIn(
