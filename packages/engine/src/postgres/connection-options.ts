@@ -35,12 +35,20 @@ export type PoolUse = {
   readonly waiting: number;
 };
 
-export type ConnectionOptions = {
+/** Where a database is. */
+export type DatabasePlace = {
   /** The server, or the app's own pool, whose size and settings are the app's. */
   readonly connection: ServerConnection | DatabasePool;
-  readonly maxConnections: number;
   /** Starts the embedded server again when no connection could be made. The work is then retried once. */
   readonly ensureRunning?: () => Promise<void>;
+  /** The schemas of the search path; by default, that of the role or the database. */
+  readonly searchPath?: readonly string[] | null;
+};
+
+export type PoolOptions = {
+  readonly maxConnections: number;
+  /** After this time, a statement and its connection are given up. */
+  readonly statementTimeoutMs: number;
   /** Whether every transaction is read-only, so that a standby is as good as its primary; not by default. */
   readonly isReadOnly?: boolean;
   readonly onConnectionError: (error: Error) => void;

@@ -6,13 +6,16 @@ import { DeadlineExceeded, withDeadline } from '../runtime/deadline.ts';
 import { pause } from '../runtime/retry.ts';
 import { outsideSpans } from '../runtime/tracing.ts';
 import type {
-  ConnectionOptions,
+  DatabasePlace,
   DatabasePool,
+  PoolOptions,
   PoolUse,
   ServerConnection,
 } from './connection-options.ts';
 import { DatabaseUnavailable, DatabaseUnusable, databaseError } from './errors.ts';
 import { type Settings, setSettings } from './session-settings.ts';
+
+type ConnectionOptions = DatabasePlace & PoolOptions;
 
 /** What a connection is for. The statements of the log need other settings, so they have sessions of their own. */
 export type Purpose = 'log' | 'others';

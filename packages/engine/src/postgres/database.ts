@@ -4,7 +4,7 @@
 import type pg from 'pg';
 import { withDeadline } from '../runtime/deadline.ts';
 import { inSpan } from '../runtime/tracing.ts';
-import type { ConnectionOptions, PoolUse } from './connection-options.ts';
+import type { DatabasePlace, PoolOptions, PoolUse } from './connection-options.ts';
 import { type Connection, Connections, type Purpose } from './connections.ts';
 import { parseDatabaseUrl } from './database-url.ts';
 import {
@@ -55,17 +55,6 @@ export type Database = StatementRunner & {
   findTeams(): Promise<TeamsTable>;
   poolUse(): PoolUse;
   close(): Promise<void>;
-};
-
-/** How to connect. */
-export type DatabasePlace = Pick<ConnectionOptions, 'connection' | 'ensureRunning'> & {
-  /** The schemas of the search path; by default, that of the role or the database. */
-  readonly searchPath?: readonly string[] | null;
-};
-
-export type PoolOptions = Omit<ConnectionOptions, keyof DatabasePlace> & {
-  /** After this time, a statement and its connection are given up. */
-  readonly statementTimeoutMs: number;
 };
 
 export type DatabaseOptions = DatabasePlace & PoolOptions & { readonly tables?: WantedTables };

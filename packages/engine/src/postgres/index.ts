@@ -1,11 +1,10 @@
 // `instep-engine/postgres`: connections, migrations, the application's tables and their statements.
 
 export type { ApplicationId, User } from './application.ts';
-export type { DatabasePool, PoolUse, ServerConnection } from './connection-options.ts';
+export type { DatabasePool, PoolOptions, PoolUse, ServerConnection } from './connection-options.ts';
 export {
   type Database,
   type DatabaseServer,
-  type PoolOptions,
   type Query,
   serverAt,
 } from './database.ts';
