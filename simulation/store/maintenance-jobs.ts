@@ -1,12 +1,10 @@
 import type { PlanSelection } from 'instep-engine/rule';
 import type { Ingest, Settle } from 'instep-engine/src/log/pipeline.ts';
 import type { Database, Query } from 'instep-engine/src/postgres/database.ts';
+import { findCustomers } from 'instep-engine/src/postgres/examine.ts';
 import { createAskJobs } from 'instep-engine/src/repair/ask-jobs.ts';
 import { pruneEvents } from 'instep-engine/src/repair/prune.ts';
-import {
-  createSettleJobs,
-  readCustomersOfParkedEvents,
-} from 'instep-engine/src/repair/settle-jobs.ts';
+import { createSettleJobs, PARKED_EVENTS } from 'instep-engine/src/repair/settle-jobs.ts';
 import type { Job } from 'instep-engine/src/repair/worker.ts';
 import type { Logger } from 'instep-engine/src/runtime/logging.ts';
 import type { SimulatedApi } from './simulated-api.ts';
@@ -81,7 +79,7 @@ export async function runUntilSettled(jobs: readonly Job[], query: Query): Promi
     }
     const ambiguous = await readAmbiguous(query);
     const first = { afterId: null, limit: 1, exceptIds: [] };
-    const { found: parked } = await readCustomersOfParkedEvents(query, first);
+    const { found: parked } = await findCustomers(query, PARKED_EVENTS, first);
     if (isDone && ambiguous.length === 0 && parked.length === 0) return;
   }
 }

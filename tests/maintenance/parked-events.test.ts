@@ -1,7 +1,8 @@
 import { type ApplicationId, createLogger } from 'instep';
 import { findIssues } from 'instep/operate';
 import { DatabaseBusy } from 'instep-engine/postgres';
-import { readCustomersOfParkedEvents } from 'instep-engine/src/repair/settle-jobs.ts';
+import { findCustomers } from 'instep-engine/src/postgres/examine.ts';
+import { PARKED_EVENTS } from 'instep-engine/src/repair/settle-jobs.ts';
 import { expect, test } from 'vitest';
 import { pagesOf } from '../support/internals/database.ts';
 import type { Ingest, Settle } from '../support/internals/ingest.ts';
@@ -33,7 +34,7 @@ test('a customer who has a team now is found, page by page, even if many others 
   await addTeam(query, { name: 'Late', customerId: 'cus_foreign_late' });
   const pages: (readonly string[])[] = [];
   const read = (afterId: ApplicationId | null) =>
-    readCustomersOfParkedEvents(query, { afterId, limit: 200, exceptIds: [] });
+    findCustomers(query, PARKED_EVENTS, { afterId, limit: 200, exceptIds: [] });
   for await (const page of pagesOf(read)) pages.push(page);
   expect(pages.length).toBeGreaterThan(2);
   expect(pages.flat()).toEqual(['cus_foreign_late']);

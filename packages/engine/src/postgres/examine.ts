@@ -24,7 +24,7 @@ export type DuePage = {
 /** How many rows one statement examines; it takes some milliseconds. */
 const EXAMINED = 5_000;
 
-type Search = {
+export type Search = {
   readonly name: string;
   /** SQL for the rows whose `key` is after `$1`. */
   readonly rows: (tables: ApplicationTables) => string;

@@ -2,19 +2,18 @@
 // that no event has confirmed, the names of products, and the first subscriptions of customers.
 
 import type { Ingest } from '../log/pipeline.ts';
-import type { Query } from '../postgres/database.ts';
-import type { DuePage } from '../postgres/examine.ts';
+import { findCustomers } from '../postgres/examine.ts';
+import type { NamedStatement } from '../postgres/statement.ts';
 import { writeProductName } from '../postgres/statements/products.ts';
-import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { END_MARGIN_SECONDS } from '../rule/access-facts.ts';
 import type { StripeApi } from '../stripe/api.ts';
 import { lastShownSecond } from '../stripe/api-call.ts';
 import { unlessRefused } from '../stripe/api-failure.ts';
 import { parseListedSubscription } from '../stripe/subscription-snapshot.ts';
 import { askForOrder } from './ambiguous-order.ts';
-import { readCustomersToAsk, readNewCustomers } from './asked-customers.ts';
+import { CUSTOMERS_TO_ASK, NEW_CUSTOMERS } from './asked-customers.ts';
 import { snapshotOf } from './reconcile/compare-customer.ts';
-import { createRepairJob, type Repair, type RepairOptions, readDue } from './repair-job.ts';
+import { createRepairJob, dueIn, HAS_TEAM, type Repair, type RepairOptions } from './repair-job.ts';
 import type { Job } from './worker.ts';
 
 type AskOptions = RepairOptions & {
@@ -37,7 +36,7 @@ export function createAskJobs(options: AskOptions): Job[] {
   const asks: Pick<Repair, 'name' | 'find' | 'repair'>[] = [
     {
       name: 'ambiguous-order',
-      find: (page) => readAmbiguous(query, page),
+      find: dueIn(query, AMBIGUOUS),
       async repair(subscriptionId, signal) {
         await askForOrder(subscriptionId, { ...options, retrieveSubscription }, signal);
         return false;
@@ -45,7 +44,7 @@ export function createAskJobs(options: AskOptions): Job[] {
     },
     {
       name: 'unconfirmed-ends',
-      find: (page) => readUnconfirmedEnds(query, page),
+      find: dueIn(query, UNCONFIRMED_ENDS),
       async repair(subscriptionId, signal) {
         await ingestCurrent(subscriptionId, options, signal);
         return false;
@@ -53,7 +52,7 @@ export function createAskJobs(options: AskOptions): Job[] {
     },
     {
       name: 'product-names',
-      find: (page) => readNamelessProducts(query, page),
+      find: dueIn(query, NAMELESS_PRODUCTS),
       async repair(productId, signal) {
         // If Stripe refuses the id, there is no name.
         const name = await unlessRefused(api.retrieveProductName(productId, signal));
@@ -69,49 +68,44 @@ export function createAskJobs(options: AskOptions): Job[] {
       return true;
     };
     asks.push(
-      { name: NEW_CUSTOMERS_JOB, find: (page) => readNewCustomers(query, page), repair },
-      { name: 'first-subscriptions', find: (page) => readCustomersToAsk(query, page), repair },
+      {
+        name: NEW_CUSTOMERS_JOB,
+        find: (page) => findCustomers(query, NEW_CUSTOMERS, page),
+        repair,
+      },
+      { name: 'first-subscriptions', find: dueIn(query, CUSTOMERS_TO_ASK), repair },
     );
   }
   return asks.map((ask) => createRepairJob({ ...ask, ...ASKED_AT_ONCE }, options));
 }
 
-/** SQL for whether a team has the customer of a row. */
-export const HAS_TEAM = ({ teams }: ApplicationTables, customerId: string) =>
-  `exists (select from ${teams.rows} as teams where provider_customer_id = ${customerId})`;
-
 /** Events of the last seconds are left out, so that Stripe's answer includes all of their second. */
-const readAmbiguous = (query: Query, { exceptIds, limit }: DuePage) =>
-  readDue(query, {
-    name: 'read_ambiguous',
-    text: (tables) => `
+const AMBIGUOUS: NamedStatement = {
+  name: 'read_ambiguous',
+  text: (tables) => `
       select ambiguous_subscription_id as id
         from instep.customers as customer
        where ambiguous_since < now() - interval '3 seconds'
          and ambiguous_subscription_id <> all ($1::text[])
          and ${HAS_TEAM(tables, 'customer.customer_id')}
        limit $2`,
-    values: [exceptIds, limit],
-  });
+};
 
-const readUnconfirmedEnds = (query: Query, { exceptIds, limit }: DuePage) =>
-  readDue(query, {
-    name: 'read_unconfirmed_ends',
-    text: (tables) => `
+const UNCONFIRMED_ENDS: NamedStatement = {
+  name: 'read_unconfirmed_ends',
+  text: (tables) => `
       select access_subscription_id as id
         from instep.customers as customer
        where access_ends_at < now() - interval '${END_MARGIN_SECONDS} seconds'
          and access_subscription_id <> all ($1::text[])
          and ${HAS_TEAM(tables, 'customer.customer_id')}
        limit $2`,
-    values: [exceptIds, limit],
-  });
+};
 
 /** Products without a name, or with one that is nearly a day old. */
-const readNamelessProducts = (query: Query, { exceptIds, limit }: DuePage) =>
-  readDue(query, {
-    name: 'read_nameless_products',
-    text: `
+const NAMELESS_PRODUCTS: NamedStatement = {
+  name: 'read_nameless_products',
+  text: `
       with nameless as (
         select product_id as id
           from instep.products
@@ -127,8 +121,7 @@ const readNamelessProducts = (query: Query, { exceptIds, limit }: DuePage) =>
         from nameless
        where id <> all ($1::text[])
        limit $2`,
-    values: [exceptIds, limit],
-  });
+};
 
 /** Ingests a subscription as Stripe has it now. */
 async function ingestCurrent(

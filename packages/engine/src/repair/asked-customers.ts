@@ -2,10 +2,11 @@
 // and the health read it.
 
 import type { Query } from '../postgres/database.ts';
-import { type DuePage, type Examined, findCustomers } from '../postgres/examine.ts';
+import type { Search } from '../postgres/examine.ts';
+import type { NamedStatement } from '../postgres/statement.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { isAfter } from '../postgres/tables/id-from-text.ts';
-import { readDue } from './repair-job.ts';
+import { HAS_TEAM } from './repair-job.ts';
 
 const STORE_ANSWERED = ({ teams }: ApplicationTables) => `
       insert into instep.asked_customers as asked (customer_id, first_asked_at, asked_at, again_at)
@@ -81,7 +82,7 @@ const CUSTOMERS_AFTER = ({ teams }: ApplicationTables) => `
           from ${teams.rows} as teams
          where ${isAfter('text', '$1::text', 'provider_customer_id')}`;
 
-const NEW_CUSTOMERS = () => `
+const NEW_OF_EXAMINED = () => `
         select distinct examined.customer_id
           from examined
           left join lateral (
@@ -95,26 +96,23 @@ const NEW_CUSTOMERS = () => `
          order by customer_id
          limit $3`;
 
+/** Those of the next customers of teams about whom Stripe was never asked. It reads indexes alone if there are none. */
+export const NEW_CUSTOMERS: Search = {
+  name: 'read_new_customers',
+  rows: CUSTOMERS_AFTER,
+  key: 'customer_id',
+  due: NEW_OF_EXAMINED,
+};
+
 /** Those of whom an app has requested an answer, or of whom Stripe had no subscription a while ago; the former first. */
-export const readCustomersToAsk = (query: Query, { exceptIds, limit }: DuePage) =>
-  readDue(query, {
-    name: 'read_customers_to_ask',
-    text: ({ teams }) => `
+export const CUSTOMERS_TO_ASK: NamedStatement = {
+  name: 'read_customers_to_ask',
+  text: (tables) => `
       select customer_id as id
-        from instep.asked_customers
+        from instep.asked_customers as asked
        where again_at < now()
          and customer_id <> all ($1::text[])
-         and exists (
-               select from ${teams.rows} as teams where provider_customer_id = customer_id
-             )
+         and ${HAS_TEAM(tables, 'asked.customer_id')}
        order by asked_at is not null, customer_id
        limit $2`,
-    values: [exceptIds, limit],
-  });
-
-/** Those of the next customers of teams about whom Stripe was never asked. It reads indexes alone if there are none. */
-export async function readNewCustomers(query: Query, page: DuePage): Promise<Examined<string>> {
-  const rows = CUSTOMERS_AFTER;
-  const search = { name: 'read_new_customers', rows, key: 'customer_id', due: NEW_CUSTOMERS };
-  return await findCustomers(query, search, page);
-}
+};

@@ -5,6 +5,7 @@ import type { Query } from '../postgres/database.ts';
 import { canOthersSucceed } from '../postgres/errors.ts';
 import type { DuePage, Examined } from '../postgres/examine.ts';
 import type { NamedStatement } from '../postgres/statement.ts';
+import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import type { Logger } from '../runtime/logging.ts';
 import { type LeasedRun, withLease } from './lease.ts';
 import type { Job } from './worker.ts';
@@ -116,11 +117,14 @@ export function createRepairJob(
   return { name, intervalMs: dueAfterMs, run };
 }
 
-/** For a statement that an index answers: it finds the first ones again, until they are repaired or rest. */
-export async function readDue(
-  query: Query,
-  statement: NamedStatement,
-): Promise<Examined<string, string>> {
-  const rows = await query<{ id: string }>(statement);
-  return { found: rows.map(({ id }) => id), examinedTo: null };
-}
+/** Finds by an index: the first ones again, until they are repaired or rest. `$1`: which ones to leave out. `$2`: how many. */
+export const dueIn =
+  (query: Query, { name, text, values = [] }: NamedStatement): Repair['find'] =>
+  async ({ exceptIds, limit }) => {
+    const rows = await query<{ id: string }>({ name, text, values: [exceptIds, limit, ...values] });
+    return { found: rows.map(({ id }) => id), examinedTo: null };
+  };
+
+/** SQL for whether a team has the customer of a row. */
+export const HAS_TEAM = ({ teams }: ApplicationTables, customerId: string) =>
+  `exists (select from ${teams.rows} as teams where provider_customer_id = ${customerId})`;

@@ -5,7 +5,7 @@ import type { PLAN_FIELDS, PlanInRow } from '../../rule/plan-fields.ts';
 import type { ApplicationId } from '../application.ts';
 import type { Query } from '../database.ts';
 import { DatabaseRefused } from '../errors.ts';
-import { type DuePage, type Examined, findCustomers } from '../examine.ts';
+import type { Examined, Search } from '../examine.ts';
 import type { ApplicationTables } from '../tables/application-tables.ts';
 import { idFrom, isAfter } from '../tables/id-from-text.ts';
 import { columnOf, comparable, fieldsOf, planJson, type TeamsTable } from '../teams-table.ts';
@@ -29,18 +29,12 @@ export const teamColumns = (teams: ApplicationTables['teams']) => `
              teams.provider_customer_id as "customerId",
              ${planAsJson(teams)} as plan`;
 
-/** The customers of the next teams whose plan columns are all empty although a plan of the customer is known. */
-export async function readEmptyTeams(query: Query, page: DuePage): Promise<Examined<string>> {
-  const search = { name: 'read_empty_teams', rows: TEAMS_AFTER, key: 'id', due: EMPTY_TEAMS };
-  return await findCustomers(query, search, page);
-}
-
 const TEAMS_AFTER = ({ teams }: ApplicationTables) => `
         select *
           from ${teams.rows} as teams
          where ${isAfter(teams.id.type, '$1::text')}`;
 
-const EMPTY_TEAMS = ({ teams }: ApplicationTables) => `
+const EMPTY_OF_EXAMINED = ({ teams }: ApplicationTables) => `
         select provider_customer_id
           from examined
          where ${fieldsOf(teams).map(isEmpty).join('\n           and ')}
@@ -52,6 +46,14 @@ const EMPTY_TEAMS = ({ teams }: ApplicationTables) => `
                )
            and provider_customer_id <> all ($2::text[])
          limit $3`;
+
+/** The customers of the next teams whose plan columns are all empty although a plan of the customer is known. */
+export const EMPTY_TEAMS: Search = {
+  name: 'read_empty_teams',
+  rows: TEAMS_AFTER,
+  key: 'id',
+  due: EMPTY_OF_EXAMINED,
+};
 
 /** SQL. Where a flag can't be null, it is false. */
 function isEmpty(field: (typeof PLAN_FIELDS)[number]): string {
