@@ -61,7 +61,7 @@ export type ReconcileOptions = ReconcileServices & {
 
 const count = v.optional(v.pipe(v.number(), v.integer()), 0);
 
-/** What a comparison has found, and how many it has repaired. */
+/** What a comparison has listed, compared, found and repaired. */
 export const countsShape = v.object({
   subscriptions: count,
   unreadable: count,
@@ -89,26 +89,24 @@ export async function compareCustomer(
   customerId: string,
   options: ReconcileOptions,
   signal: AbortSignal,
-): Promise<Partial<Counts>> {
+): Promise<Answered> {
   const askedAtMs = options.now();
   const teams = await readTeamsOf(options.database.query, [customerId]);
   const listed = await listCustomer(customerId, options, signal);
-  return await compareAnswer({ customerId, teams, askedAtMs, listed }, options, signal);
+  const answered = { customerId, teams, askedAtMs, listed };
+  await compareAnswer(answered, options, signal);
+  return answered;
 }
 
 /** Compares, repairs unless it is a dry run, reports, and stores that Stripe has answered. */
 export async function compareAnswer(
-  answered: Answered,
+  { customerId, teams, listed, askedAtMs }: Answered,
   options: ReconcileOptions,
   signal: AbortSignal,
-): Promise<Partial<Counts>> {
-  const { customerId, teams, listed, askedAtMs } = answered;
-  const counts =
-    listed === null
-      ? await reportUnknown(customerId, teams, options, signal)
-      : await compareWith(customerId, teams, listed, options);
+): Promise<void> {
+  if (listed === null) await reportUnknown(customerId, teams, options, signal);
+  else await compareWith(customerId, teams, listed, options);
   await storeAnswered(options.database.query, [customerId], askedAtMs);
-  return { teams: teams.length, ...counts };
 }
 
 /**
@@ -120,7 +118,7 @@ async function reportUnknown(
   teams: readonly LinkedTeam[],
   { api, database, onIssue }: ReconcileOptions,
   signal: AbortSignal,
-): Promise<Partial<Counts>> {
+): Promise<void> {
   const isDeleted =
     !teams.every(({ plan }) => hasPlan(plan)) &&
     (await api.retrieveCustomer(customerId, signal))?.isDeleted;
@@ -129,7 +127,6 @@ async function reportUnknown(
   for (const one of found) onIssue({ kind: 'unknown customer', ...one });
   const issues = found.map((one) => ({ cause: 'unknown customer', ...one }) as const);
   await storeIssues(database.query, [customerId], issues);
-  return { unknownCustomers: unknown.length };
 }
 
 /** Reports the customers of subscriptions that go on, who have no team. Returns who they are. */
@@ -155,12 +152,12 @@ async function compareWith(
   before: readonly LinkedTeam[],
   listed: Listing,
   options: ReconcileOptions,
-): Promise<Partial<Counts>> {
+): Promise<void> {
   const { database, isDryRun, onIssue, isNew = false } = options;
-  const { subscriptions, unreadable } = listed;
+  const { subscriptions } = listed;
   if (isNew && subscriptions.length === 0) {
     await storeIssues(database.query, [customerId], [], ['unknown customer']);
-    return {};
+    return;
   }
   const names = await namesOf(subscriptions, options);
   const found = await findDrifts(customerId, listed, names, options);
@@ -168,7 +165,7 @@ async function compareWith(
   const isChanged = found.teams.some(
     ({ id, plan }) => !before.some((team) => team.id === id && isSamePlan(team.plan, plan)),
   );
-  if (isChanged) return { subscriptions: subscriptions.length, unreadable };
+  if (isChanged) return;
   const tried = isDryRun ? null : await repair(customerId, found, names, options);
   const isWritten = !isDryRun && found.drifts.length > 0;
   const now = isWritten ? await findDrifts(customerId, listed, names, options) : found;
@@ -188,14 +185,7 @@ async function compareWith(
   // Only a repair shows whether the database still refuses a plan.
   const causes = ISSUE_CAUSES.filter((cause) => !isDryRun || cause !== 'plan refused');
   await storeIssues(database.query, [customerId], issues, causes);
-  const teamless = before.length > 0 ? [] : await reportTeamless(subscriptions, options);
-  return {
-    subscriptions: subscriptions.length,
-    unreadable,
-    drifts: drifts.length,
-    repaired: isDryRun ? 0 : drifts.length - left.length,
-    customersWithoutTeam: teamless.length,
-  };
+  if (before.length === 0) await reportTeamless(subscriptions, options);
 }
 
 type Names = ReadonlyMap<string, string>;

@@ -71,7 +71,27 @@ export async function reconcileCustomer(
   options: ReconcileOptions,
   signal: AbortSignal,
 ): Promise<Counts> {
-  return added(NOTHING_COUNTED, await explainFailure(compareCustomer(customerId, options, signal)));
+  const { counts, counting } = startCounting(options);
+  const { teams, listed } = await explainFailure(compareCustomer(customerId, counting, signal));
+  counts.teams = teams.length;
+  counts.subscriptions = listed?.subscriptions.length ?? 0;
+  counts.unreadable = listed?.unreadable ?? 0;
+  return counts;
+}
+
+/** Counts the issues that are reported. */
+function startCounting(options: ReconcileOptions) {
+  const counts: Counts = { ...NOTHING_COUNTED };
+  function onIssue(issue: ReconciliationIssue): void {
+    if (issue.kind === 'unknown customer') counts.unknownCustomers += 1;
+    else if (issue.kind === 'customer without a team') counts.customersWithoutTeam += 1;
+    else {
+      counts.drifts += 1;
+      if (issue.isRepaired) counts.repaired += 1;
+    }
+    options.onIssue(issue);
+  }
+  return { counts, counting: { ...options, onIssue } };
 }
 
 /** Reconciles all teams at an interval, and logs what was found and repaired. */
@@ -116,14 +136,6 @@ export function readProgress(saved: unknown): Progress | null {
   return parsed.success ? parsed.output : null;
 }
 
-function added(counts: Counts, found: Partial<Counts>): Counts {
-  const sums = Object.entries(counts).map(([name, sum]) => [
-    name,
-    sum + (found[name as keyof Counts] ?? 0),
-  ]);
-  return v.parse(countsShape, Object.fromEntries(sums));
-}
-
 /**
  * Reconciles all teams: stores Stripe's list of subscriptions page by page, and compares the teams when the
  * list is complete. A customer's subscriptions can be on different pages, and comparing with only some of
@@ -140,18 +152,14 @@ async function reconcileAll(
   const { query } = database;
   const startedAtMs = now();
   const last = readProgress(run.progress);
-  let progress: Progress = {
-    ...{ phase: 'listing', startedAtMs, isDryRun, counts: NOTHING_COUNTED },
+  const { counts, counting } = startCounting(options);
+  const progress: Progress = {
+    ...{ phase: 'listing', startedAtMs, isDryRun, counts },
     completed: last?.completed ?? null,
     intervalMs: options.intervalMs ?? last?.intervalMs ?? null,
   };
 
-  async function save(phase: Progress['phase'], found: Partial<Counts>) {
-    progress = { ...progress, phase, counts: added(progress.counts, found) };
-    await run.saveProgress(progress);
-  }
-
-  await save('listing', {});
+  await run.saveProgress(progress);
   await deleteListed(query);
   const teamless = new Set<string>();
   for await (const page of readListings({
@@ -159,29 +167,27 @@ async function reconcileAll(
     now,
     signal,
   })) {
-    const { subscriptions, unreadable } = page;
-    const customersWithoutTeam = await storePage(subscriptions, teamless, options);
-    await save('listing', {
-      subscriptions: subscriptions.length,
-      unreadable,
-      customersWithoutTeam,
-    });
+    counts.subscriptions += page.subscriptions.length;
+    counts.unreadable += page.unreadable;
+    await storePage(page.subscriptions, teamless, counting);
+    await run.saveProgress(progress);
   }
 
+  progress.phase = 'comparing';
   let quietLeft = MAX_QUIET;
   const readTeams = (after: ApplicationId | null) => readLinkedTeams(query, after);
   for await (const teams of pagesOf(readTeams)) {
     const judged = await judgeCustomers(teams, startedAtMs, options);
     // While it has the lease, what it has read is the whole list: another comparison begins by deleting it.
-    await save('comparing', { teams: teams.length });
+    await run.saveProgress(progress);
     const quiet = judged.filter(({ verdict }) => verdict === 'quiet').slice(0, quietLeft);
     quietLeft -= quiet.length;
     const isToAsk = (one: Judged) => isWrong(one) || quiet.includes(one);
     const right = judged.filter((one) => !isToAsk(one)).map(({ customerId }) => customerId);
     await storeAnswered(query, right, startedAtMs);
-    await save('comparing', await repairCustomers(judged.filter(isToAsk), options, signal));
+    await repairCustomers(judged.filter(isToAsk), counting, signal);
+    counts.teams += teams.length;
   }
-  const { counts } = progress;
   const completed = { startedAtMs, endedAtMs: now(), teams: counts.teams };
   // Before the list is deleted, which is in use if another instance has taken over.
   await run.saveProgress({ ...progress, completed, phase: 'done' });
@@ -190,12 +196,12 @@ async function reconcileAll(
   return counts;
 }
 
-/** Stores a page of the list, and reports its customers that pay and have no team, once each. Returns how many. */
+/** Stores a page of the list, and reports its customers that pay and have no team, once each. */
 async function storePage(
   listed: readonly ListedSubscription[],
   reported: Set<string>,
   options: ReconcileOptions,
-): Promise<number> {
+): Promise<void> {
   const { query } = options.database;
   const teams = await readTeamsOf(
     query,
@@ -205,9 +211,7 @@ async function storePage(
   const isLinked = ({ customerId }: ListedSubscription) => linkedIds.has(customerId);
   await storeListed(query, listed.filter(isLinked));
   const others = listed.filter((one) => !isLinked(one) && !reported.has(one.customerId));
-  const customerIds = await reportTeamless(others, options);
-  for (const customerId of customerIds) reported.add(customerId);
-  return customerIds.length;
+  for (const customerId of await reportTeamless(others, options)) reported.add(customerId);
 }
 
 /**
@@ -279,8 +283,7 @@ async function repairCustomers(
   customers: readonly Judged[],
   options: ReconcileOptions,
   signal: AbortSignal,
-): Promise<Partial<Counts>> {
-  let counts: Counts = NOTHING_COUNTED;
+): Promise<void> {
   for (let next = 0; next < customers.length; next += CUSTOMERS_AT_ONCE) {
     if (signal.aborted) throw new Stopped();
     const together = customers
@@ -290,10 +293,8 @@ async function repairCustomers(
           ? compareAnswer(customer, options, signal)
           : compareCustomer(customer.customerId, options, signal),
       );
-    counts = (await Promise.all(together)).reduce(added, counts);
+    await Promise.all<unknown>(together);
   }
-  const { drifts, repaired, unknownCustomers } = counts;
-  return { drifts, repaired, unknownCustomers };
 }
 
 /** Waits for a comparison. @throws ReconciliationFailed, or an error that is not Stripe's */
