@@ -3,7 +3,6 @@
 
 import type { Ingest } from '../log/pipeline.ts';
 import type { Query } from '../postgres/database.ts';
-import { readCustomerIdsOf, readStates } from '../postgres/statements/customers.ts';
 import { readEventIds } from '../postgres/statements/events.ts';
 import type { StripeApi } from '../stripe/api.ts';
 import { lastShownSecond } from '../stripe/api-call.ts';
@@ -48,9 +47,14 @@ export async function askForOrder(
 
 /** The second of a subscription's events whose order is ambiguous; `null` when it is known. */
 async function readAmbiguousSecond(query: Query, subscriptionId: string): Promise<number | null> {
-  const [customerId = null] = await readCustomerIdsOf(query, subscriptionId, 1);
-  if (customerId === null) return null;
-  const { subscriptions } = (await readStates(query, [customerId])).of(customerId);
-  const deciding = subscriptions.get(subscriptionId)?.deciding ?? null;
-  return deciding?.isAmbiguous ? deciding.reported.createdSeconds : null;
+  const [row] = await query<{ createdSeconds: number }>({
+    name: 'read_ambiguous_second',
+    text: `
+      select extract(epoch from ambiguous_since)::bigint as "createdSeconds"
+        from instep.customers
+       where ambiguous_since is not null
+         and ambiguous_subscription_id = $1`,
+    values: [subscriptionId],
+  });
+  return row?.createdSeconds ?? null;
 }
