@@ -40,7 +40,7 @@ const sources = ['instep', 'operate', 'engine']
 
 /** The code of the example in the function's doc comment. */
 function exampleOf(name: string): string | undefined {
-  const declaration = `export (?:async )?(?:function\\*?|const) ${name}\\b`;
+  const declaration = `export (?:async )?(?:function\\*?|const) (?:\\{[^}]*\\b)?${name}\\b`;
   const pattern = new RegExp(`/\\*\\*((?:(?!\\*/)(?:.|\\n))*)\\*/\\s*${declaration}`);
   const comment =
     sources.map((text) => pattern.exec(text)?.[1]).find((found) => found?.includes('@example')) ??

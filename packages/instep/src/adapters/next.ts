@@ -92,86 +92,23 @@ function refuse(status: number, error: string): Response {
   return Response.json({ error }, { status });
 }
 
-/** Configured by the environment. */
-const handlers = createNextHandlers();
-
 /**
- * `GET /api/user`: the profile of the signed-in user.
+ * The handlers and methods that the environment configures.
  *
  * @example
  * ```ts
- * // app/api/user/route.ts
- * export { GET } from 'instep/next';
- * ```
- */
-export const GET = handlers.GET;
-
-/**
- * `POST /api/stripe/webhook`. Maintenance runs after the response.
+ * // Each in its route file: app/api/user, app/api/stripe/webhook, and for a scheduler `cron as GET`.
+ * export { cron, GET, POST } from 'instep/next';
  *
- * @example
- * ```ts
- * // app/api/stripe/webhook/route.ts
- * export { POST } from 'instep/next';
- * ```
- */
-export const POST = handlers.POST;
-
-/**
- * Runs maintenance for a scheduler that sends `Authorization: Bearer <CRON_SECRET>`, as Vercel's does.
+ * // In the app's own code.
+ * import { access, completeCheckout, syncCustomer } from 'instep/next';
  *
- * @example
- * ```ts
- * // app/api/instep/maintenance/route.ts
- * export { cron as GET } from 'instep/next';
- * ```
- */
-export const cron = handlers.cron;
-
-/**
- * Links the customer of a completed checkout to its team, and gives the team its plan at once. Call it where
- * Stripe redirects the browser to.
- *
- * @throws InstepError with one of the codes of `HandlerMethods.completeCheckout`
- * @example
- * ```ts
- * // app/api/stripe/checkout/route.ts
- * import { completeCheckout } from 'instep/next';
- *
- * export async function GET(request: Request) {
- *   const { searchParams } = new URL(request.url);
- *   const sessionId = searchParams.get('session_id') ?? '';
- *   await completeCheckout(sessionId, { teamId: async ({ metadata }) => metadata.teamId ?? '' });
- *   return Response.redirect(new URL('/dashboard', request.url), 303);
+ * export async function returnFromCheckout(sessionId: string) {
+ *   const teamId = async ({ metadata }: { metadata: Record<string, string> }) => metadata.teamId ?? '';
+ *   return await completeCheckout(sessionId, { teamId });
  * }
+ * export const refresh = async (customerId: string) => await syncCustomer(customerId);
+ * export const isLockedOut = async (teamId: number) => !(await access(teamId))?.hasAccess;
  * ```
  */
-export const completeCheckout = handlers.completeCheckout;
-
-/**
- * Gives a customer's team the plan that Stripe's list of the customer's subscriptions yields now.
- *
- * @throws InstepError with one of the codes of `HandlerMethods.syncCustomer`
- * @example
- * ```ts
- * import { syncCustomer } from 'instep/next';
- *
- * export const refresh = (customerId: string) => syncCustomer(customerId);
- * ```
- */
-export const syncCustomer = handlers.syncCustomer;
-
-/**
- * Whether a team may use the product now, why, and until when; `null` if there is no team with this id.
- *
- * @throws InstepError with a code such as `DATABASE_UNAVAILABLE`
- * @example
- * ```ts
- * import { access } from 'instep/next';
- *
- * export async function isLockedOut(teamId: number) {
- *   return (await access(teamId))?.hasAccess !== true;
- * }
- * ```
- */
-export const access = handlers.access;
+export const { GET, POST, cron, completeCheckout, syncCustomer, access } = createNextHandlers();

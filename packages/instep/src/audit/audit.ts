@@ -1,24 +1,15 @@
 // Compares any table of customers with Stripe, and writes nothing: *compare* without the log. The command calls it.
 
 import type { Database, Query } from 'instep-engine/postgres';
-import {
-  explainFailure,
-  limitRate,
-  listCustomer,
-  ReconciliationFailed,
-  readListings,
-} from 'instep-engine/repair';
+import { listCustomer, ReconciliationFailed, readListings } from 'instep-engine/repair';
 import { counted } from 'instep-engine/runtime';
-import { createGet, createStripeApi, type StripeApiOptions } from 'instep-engine/stripe';
-import { whyUnreadable } from '../doctor/stripe-api.ts';
-import { type AuditedTable, REFUSE_HIDDEN_ROWS } from './audited-table.ts';
-import { Findings, type Row, type Rules } from './findings.ts';
+import { createStripeApi, type Get } from 'instep-engine/stripe';
+import { requireReadable } from '../doctor/stripe-api.ts';
+import { type AuditedTable, REFUSE_HIDDEN_ROWS, type Row } from './audited-table.ts';
+import { Findings, type Rules } from './findings.ts';
 
-type AuditOptions = {
-  readonly database: Database;
-  readonly table: AuditedTable;
-  readonly rules: Rules;
-  readonly stripeApi: StripeApiOptions;
+type AuditOptions = Rules & {
+  readonly get: Get;
   readonly signal: AbortSignal;
   readonly onProgress: (done: string, share: number) => void;
 };
@@ -26,25 +17,21 @@ type AuditOptions = {
 /** If Stripe knows none of so many customers, it knows none at all. */
 const MAX_UNKNOWN = 100;
 
-/** @throws ReconciliationFailed, or an error of the database */
-export const audit = (options: AuditOptions) => explainFailure(runAudit(options));
-
-async function runAudit({ database, table, rules, stripeApi, signal, onProgress }: AuditOptions) {
-  const { get } = limitRate({ get: createGet(stripeApi) });
-  const refusal = await whyUnreadable(get, 'subscriptions', 'products');
-  if (refusal)
-    throw new ReconciliationFailed('STRIPE_KEY_FORBIDDEN', `STRIPE_SECRET_KEY ${refusal}`);
+/** @throws ReconciliationFailed, or an error of the database or of Stripe's API */
+export async function audit(database: Database, table: AuditedTable, options: AuditOptions) {
+  const { get, signal, onProgress } = options;
+  await requireReadable(get, 'subscriptions', 'products');
   const api = createStripeApi(get);
   const services = { ...api, api, now: Date.now, signal };
-  const findings = new Findings(rules);
+  const findings = new Findings(options);
   for await (const page of readListings(services)) {
     findings.add(page);
     // How long the list is can only be guessed before its end.
     const share = Math.min(findings.subscriptions / table.customers, 0.99);
     onProgress(counted(findings.subscriptions, 'subscription'), share);
   }
-  const compare = (query: Query) => compareRows(query, table, findings);
-  const unlisted = await database.transaction(compare, { isolation: 'repeatable read' });
+  const judge = (query: Query) => judgeRows(query, table, findings);
+  const unlisted = await database.transaction(judge, { isolation: 'repeatable read' });
   // The list leaves out customers of test clocks, and those without subscriptions.
   for (const [index, row] of unlisted.entries()) {
     const listing = await listCustomer(row.customer, services, signal);
@@ -56,29 +43,26 @@ async function runAudit({ database, table, rules, stripeApi, signal, onProgress 
     if (!findings.isAnyKnown && done === Math.min(unlisted.length, MAX_UNKNOWN))
       throw new ReconciliationFailed('RECONCILIATION_FAILED', noneKnown(table.name));
   }
-  for (const one of [...findings.rules.plans.values()].flat())
-    findings.productNames.set(one, await api.retrieveProductName(one, signal));
   return findings;
 }
 
 /** Judges all rows. Returns those to ask for: with a plan, of whose customer the list has nothing. */
-async function compareRows(query: Query, { select, names }: AuditedTable, findings: Findings) {
+async function judgeRows(query: Query, { select, hasNames }: AuditedTable, findings: Findings) {
   // A transaction that conflicts with a standby's recovery begins again.
   findings.found.clear();
   await query(REFUSE_HIDDEN_ROWS);
-  if (names > 0) await findings.readPlans(readThroughCursor(query, select));
-  const notInTable = new Set(findings.customers());
+  if (hasNames) await findings.readPlans(readThroughCursor(query, select));
+  const notInTable = findings.customers();
   const unlisted: Row[] = [];
   let other: Row[] = [];
-  for await (const row of readThroughCursor<Row>(query, select)) {
+  for await (const row of readThroughCursor(query, select)) {
     notInTable.delete(row.customer);
-    if (findings.isListed(row.customer)) findings.judge(row, true);
+    if (findings.listedOf(row.customer).length > 0) findings.judge(row, true);
     else if (findings.claimsPlan(row)) unlisted.push(row);
     else other = [row];
   }
   for (const customer of notInTable)
-    if (findings.paidIn(findings.listedOf(customer)).length > 0)
-      findings.report('not_in_table', { customer });
+    if (findings.paidBy(customer).length > 0) findings.report('not_in_table', { customer });
   // One is enough to see whether Stripe knows any.
   return findings.isAnyKnown || unlisted.length > 0 ? unlisted : other;
 }
@@ -89,13 +73,10 @@ const noneKnown = (table: string) =>
 const ROWS_AT_ONCE = 2_000;
 
 /** The rows of a statement, in one pass, without an index, and with only a part of them in memory. */
-async function* readThroughCursor<Found extends object>(
-  query: Query,
-  sql: string,
-): AsyncGenerator<Found> {
+async function* readThroughCursor(query: Query, sql: string): AsyncGenerator<Row> {
   await query(`declare audited no scroll cursor for ${sql}`);
   for (;;) {
-    const rows = await query<Found>(`fetch ${ROWS_AT_ONCE} from audited`);
+    const rows = await query<Row>(`fetch ${ROWS_AT_ONCE} from audited`);
     if (rows.length === 0) break;
     yield* rows;
   }

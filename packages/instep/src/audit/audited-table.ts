@@ -7,75 +7,60 @@ import {
   recognizeTables,
   type WantedTables,
 } from 'instep-engine/postgres';
-import { STATUSES } from 'instep-engine/rule';
+import { isCharged, STATUSES } from 'instep-engine/rule';
 import { ConfigInvalid } from '../config/config.ts';
 import { missingCustomerIndex } from '../doctor/schema.ts';
-import { FIELDS, NAMES } from './findings.ts';
 
-/** The options that name what is not recognized. */
-export type Named = { readonly [Option in 'table' | keyof typeof FIELDS]?: string };
+/** What is compared, by the name of its option, and the field of a team that it is. */
+const FIELDS = {
+  customer: 'providerCustomerId',
+  plan: 'planName',
+  status: 'subscriptionStatus',
+  product: 'providerProductId',
+  price: 'priceId',
+  subscription: 'providerSubscriptionId',
+} as const;
+
+export const NAMES = Object.keys(FIELDS) as (keyof typeof FIELDS)[];
+
+export type TableOptions = {
+  /** Whether a subscription whose payment is due keeps its plan. */
+  readonly pastDue: 'keep' | 'ended';
+} & {
+  /** The names of what is not recognized. */
+  readonly [Option in 'table' | keyof typeof FIELDS]?: string;
+};
+
+/** A null says nothing. */
+export type Row = { readonly [Name in 'id' | keyof typeof FIELDS]: string | null } & {
+  readonly customer: string;
+  /** The status; `none` if other rows have one. */
+  readonly saidStatus: string | null;
+  /** Whether it says that its customer has a plan. */
+  readonly hasPlan: boolean;
+  /** Whether a row of its customer does. */
+  readonly isBesidePlan: boolean;
+  /** Whether it could name a subscription, and does not. */
+  readonly lacksSubscription: boolean;
+};
 
 export type AuditedTable = Awaited<ReturnType<typeof findAuditedTable>>;
 
 /** If a policy would hide rows from the role, PostgreSQL then refuses to read the table. */
 export const REFUSE_HIDDEN_ROWS = 'set local row_security = off';
 
-/** Finds the table, and counts its customers. @throws ConfigInvalid if it can't be audited */
-export async function findAuditedTable(query: Query, declared: WantedTables, named: Named) {
-  const { teams, columns } = await recognizeColumns(query, declared, named);
-  const { sql: name } = teams.table;
-  const column = (one: string) => columns.get(one)?.sql ?? 'null';
-  const period = columnOf(teams, 'currentPeriodEndsAt');
-  const periodEnd = period?.category === 'N' ? `to_timestamp(${period.sql})` : period?.sql;
-  // Words of the app's own are no status. Without one, apps look at the end of the period.
-  const rows = `(
-      select ${columnOf(teams, 'id')?.sql ?? 'null'}::text as id,
-             nullif(${column('customer')}::text, '') as customer,
-             substring(${column('plan')}::text from '(?i)^(?!(?:free|none)?$).*') as plan,
-             substring(replace(lower(${column('status')}::text), 'cancelled', 'canceled')
-               from '^(?:${Object.keys(STATUSES).join('|')})$') as status,
-             nullif(${column('product')}::text, '') as product,
-             nullif(${column('price')}::text, '') as price,
-             nullif(${column('subscription')}::text, '') as subscription,
-             coalesce(${periodEnd ?? 'null'} < now() - interval '1 day', false) as is_over
-        from ${name}
-    ) as rows
-    where customer is not null`;
-  await query(REFUSE_HIDDEN_ROWS);
-  const counts = await onlyRow<
-    Record<'customers' | 'rows' | 'plans' | 'names' | 'statuses', number>
-  >(
-    query,
-    `select count(distinct customer) as customers,
-            count(*) as rows,
-            count(coalesce(plan, product, price)) as plans,
-            count(plan) filter (where coalesce(product, price) is null) as names,
-            count(status) as statuses
-       from ${rows}`,
-  );
-  const { customers, plans, statuses } = counts;
-  if (customers === 0) throw notFound(`${name} has no row with a customer`);
-  const plan = plans > 0 ? 'plan, product, price' : 'status, subscription';
-  return {
-    ...{ name, ...counts, columns: [...columns.values()].map((one) => one.name) },
-    ...{ hasStatuses: statuses > 0, hasSubscriptions: columns.has('subscription') },
-    // Few rows are read in milliseconds without an index.
-    missingIndex: customers < 10_000 ? null : await missingCustomerIndex(query, teams),
-    /** SQL for the rows. */
-    select: `
-      select *,
-             bool_or("hasPlan") over (partition by customer) as "isBesidePlan"
-        from (
-               select *,
-                      coalesce(${plan}) is not null
-                        and coalesce(status in ('active', 'trialing', 'past_due'), not is_over) as "hasPlan"
-                 from ${rows}
-             ) as audited
-       order by customer`,
-  };
+/** While a payment is due, a subscription counts as paid, or as one that will not be paid any more. */
+export function countedAs(status: string, pastDue: TableOptions['pastDue']): string {
+  if (status !== 'past_due') return status;
+  return pastDue === 'keep' ? 'active' : 'unpaid';
 }
 
-async function recognizeColumns(query: Query, declared: WantedTables, named: Named) {
+/** Finds the table, and counts its customers. @throws ConfigInvalid if it can't be audited */
+export async function findAuditedTable(
+  query: Query,
+  declared: WantedTables,
+  { pastDue, ...named }: TableOptions,
+) {
   const [, schema, table] = /^(?:([^.]+)\.)?(.+)$/.exec(named.table ?? '') ?? [];
   const given = NAMES.flatMap((name) => (named[name] ? [[FIELDS[name], named[name]]] : []));
   const names = { ...declared.teams?.columns, ...Object.fromEntries(given) };
@@ -85,17 +70,64 @@ async function recognizeColumns(query: Query, declared: WantedTables, named: Nam
     return column === null && problem !== null && field !== 'id';
   });
   if (teams === null || missing) throw notFound(missing?.problem ?? unfit?.problems.join('; '));
-  const columns = NAMES.flatMap((name) => {
+  const { sql: name } = teams.table;
+  const columns = NAMES.map((name) => {
     // Words of the app's own can be compared, but not written. A status beside a subscription is most often Stripe's.
     const isOwn = name === 'plan' || (name === 'status' && columnOf(teams, FIELDS.subscription));
-    const own = isOwn && !(FIELDS[name] in names) ? teams.table.columns.get(name) : null;
-    const column = columnOf(teams, FIELDS[name]) ?? own;
-    return column ? [[name, column] as const] : [];
+    const own = isOwn && !(FIELDS[name] in names) ? teams.table.columns.get(name) : undefined;
+    return columnOf(teams, FIELDS[name]) ?? own;
   });
-  if (columns.length === 1)
-    throw notFound(`${teams.table.sql} has no column that is known to hold a plan`);
-  return { teams, columns: new Map<string, (typeof columns)[number][1]>(columns) };
+  const known = columns.flatMap((column) => column?.name ?? []);
+  if (known.length === 1) throw notFound(`${name} has no column that is known to hold a plan`);
+
+  const texts = columns.map((column) => `nullif(${sqlOf(column)}::text, '')`);
+  const [customer, plan, status, product, price, subscription] = texts;
+  const end = columnOf(teams, 'currentPeriodEndsAt');
+  const endsAt = end?.category === 'N' ? `to_timestamp(app.${end.sql})` : sqlOf(end);
+  const statuses = Object.keys(STATUSES);
+  const live = statuses.filter((one) => isCharged(countedAs(one, pastDue)));
+  await query(REFUSE_HIDDEN_ROWS);
+  const counts = await onlyRow<{ customers: number; rows: number }>(
+    query,
+    `select count(distinct ${customer}) as customers, count(${customer}) as rows from ${name} as app`,
+  );
+  if (counts.rows === 0) throw notFound(`${name} has no row with a customer`);
+  return {
+    ...{ name, ...counts, columns: known, hasNames: columns[1] !== undefined },
+    // Few rows are read in milliseconds without an index.
+    missingIndex: counts.rows < 10_000 ? null : await missingCustomerIndex(query, teams),
+    /** SQL for the rows. Words of the app's own are no status. Without one, apps look at the end of the period. */
+    select: `
+      select *, bool_or("hasPlan") over (partition by customer) as "isBesidePlan"
+        from (
+               select *,
+                      coalesce(status, case when count(status) over () > 0 then 'none' end) as "saidStatus",
+                      coalesce(status = any ('{${live.join()}}'), not is_over)
+                        and case when count(coalesce(plan, product, price)) over () > 0
+                                 then coalesce(plan, product, price)
+                                 else coalesce(status, subscription)
+                            end is not null as "hasPlan"
+                 from (
+                        select ${sqlOf(columnOf(teams, 'id'))}::text as id,
+                               ${customer} as customer,
+                               substring(${plan} from '(?i)^(?!(?:free|none)$).*') as plan,
+                               substring(replace(lower(${status}), 'cancelled', 'canceled')
+                                 from '^(?:${statuses.join('|')})$') as status,
+                               ${product} as product,
+                               ${price} as price,
+                               ${subscription} as subscription,
+                               ${columns[5] !== undefined} and ${subscription} is null as "lacksSubscription",
+                               coalesce(${endsAt} < now() - interval '1 day', false) as is_over
+                          from ${name} as app
+                      ) as rows
+                where customer is not null
+             ) as audited
+       order by customer`,
+  };
 }
+
+const sqlOf = (column: { readonly sql: string } | null | undefined) =>
+  column ? `app.${column.sql}` : 'null';
 
 function notFound(why: string | undefined): ConfigInvalid {
   const remedy = `name it with --table, and its columns with --${NAMES.join(', --')}`;

@@ -1,5 +1,6 @@
 // The checks that ask Stripe: what the key has permission to read. examine.ts calls them.
 
+import { ReconciliationFailed } from 'instep-engine/repair';
 import { DeadlineExceeded } from 'instep-engine/runtime';
 import {
   createGet,
@@ -94,11 +95,11 @@ const REJECTED = 'was mistyped, rolled or revoked';
 const SET_KEY = `set STRIPE_SECRET_KEY to a current key of your account (${DASHBOARD})`;
 const GRANT = `grant it (${DASHBOARD}, the key, Edit)`;
 
-/** Why the key can't read these kinds of objects, and what to do; `null` if it can, or if Stripe does not answer. */
-export async function whyUnreadable(
+/** @throws ReconciliationFailed if the key can't read these kinds of objects, but not if Stripe does not answer */
+export async function requireReadable(
   get: Get,
   ...names: readonly Resource['name'][]
-): Promise<string | null> {
+): Promise<void> {
   const answers = await askAll(
     get,
     RESOURCES.filter(({ name }) => names.includes(name)),
@@ -107,10 +108,11 @@ export async function whyUnreadable(
     answers.flatMap(([{ name }, one]) =>
       one.kind === 'refused' && one.status === code ? name : [],
     );
-  if (refusedWith(401).length > 0) return `${REJECTED}: ${SET_KEY}`;
-  const lacking = refusedWith(403);
-  if (lacking.length === 0) return null;
-  return `lacks permission to read ${lacking.join(' and ')}: ${GRANT}`;
+  const lacking = refusedWith(403).join(' and ');
+  let problem: string | null = lacking && `lacks permission to read ${lacking}: ${GRANT}`;
+  if (refusedWith(401).length > 0) problem = `${REJECTED}: ${SET_KEY}`;
+  if (problem)
+    throw new ReconciliationFailed('STRIPE_KEY_FORBIDDEN', `STRIPE_SECRET_KEY ${problem}`);
 }
 
 type CheckOptions = { readonly api: StripeApiOptions; readonly expected: Expected };
