@@ -237,9 +237,7 @@ const storableName = v.pipe(storable, v.maxLength(MAX_NAME_LENGTH));
 /** A name that can't be stored counts as missing, because a plan must never wait for its name. */
 const name = v.fallback(v.nullish(storableName), null);
 
-export function isStorableName(text: unknown): text is string {
-  return v.is(storableName, text);
-}
+export const isStorableName = (text: unknown): text is string => v.is(storableName, text);
 
 /** Unlike Valibot's own, it rejects lists. */
 function object<Entries extends v.ObjectEntries>(entries: Entries) {
