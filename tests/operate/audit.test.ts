@@ -4,7 +4,6 @@ import {
   perform,
   rebuildTeams,
   reconcileTeams,
-  redactCustomer,
   replayLog,
 } from 'instep/operate';
 import { DatabaseUnavailable } from 'instep-engine/postgres';
@@ -51,7 +50,7 @@ const CALLS: Record<string, () => Promise<unknown>> = {
   sync: () => performForTeam(context, operator, { customerId: 'cus_1' }),
   reconcile: () => reconcileTeams(context, operator, { customerId: 'cus_1' }),
   replay: () => replayLog(context, operator, []),
-  redact: () => redactCustomer(context, operator, 'cus_1'),
+  redact: () => perform(context, operator, [{ action: 'redact', subject: customer }]),
   rebuild: () => rebuildTeams(context, operator),
   'a step': () =>
     recordedStep(context, { operator, action: 'step', subject: 'teams:all' }, (inStep) =>

@@ -10,10 +10,10 @@ import {
   findEvents,
   type OperateContext,
   type Operator,
+  perform,
   type Reason,
   type Replayed,
   reasonText,
-  redactCustomer,
   replayLog,
 } from 'instep-operate';
 import { applicationId, createCommand, positiveInteger } from './arguments.ts';
@@ -124,12 +124,21 @@ function eventsRedactCommand(): Command {
   )
     .requiredOption('--customer <id>', 'customer id')
     .option('--json', 'print JSON')
-    .action(async ({ customer, ...output }: { customer: string } & Json) => {
-      const redacted = await withContext((context, operator) =>
-        redactCustomer(context, operator, customer),
-      );
-      printData({ customer, redacted }, output);
-    });
+    .action(redact);
+}
+
+async function redact({ customer, ...output }: { customer: string } & Json) {
+  const subject = { kind: 'customer', id: customer } as const;
+  const { results } = await withContext((context, operator) =>
+    perform(context, operator, [{ action: 'redact', subject }]),
+  );
+  for (const { result } of results) {
+    if (result.code !== 'redacted') {
+      const code = result.code === 'failed' ? result.error : result.code;
+      throw new CommandFailed('REDACT_FAILED', `nothing was redacted: ${code}`);
+    }
+    printData({ customer, redacted: result.events }, output);
+  }
 }
 
 type ReplayOptions = { outcome?: LoggedOutcome } & Json;

@@ -1,6 +1,7 @@
 // What can be done about single teams, customers and events: `perform`.
 
 import { DatabaseRefused, linkTeam, readStates, storeTeamless } from 'instep-engine/postgres';
+import { pseudonymsWith, redactEvents } from 'instep-engine/repair';
 import { InstepError } from 'instep-engine/runtime';
 import { unlessRefused } from 'instep-engine/stripe';
 import { replayEvent } from '../event-log/replay.ts';
@@ -30,11 +31,23 @@ const SUBJECTS = {
   restore: ['team', 'customer', 'event'],
   /** Gives a team a plan without a subscription, or takes one away that was given. */
   'set-plan': ['team'],
-} as const satisfies Readonly<Record<string, readonly Subject['kind'][]>>;
+  /** Replaces personal data in a customer's logged events with pseudonyms that can't be resolved. */
+  redact: ['customer'],
+} as const satisfies Readonly<Record<ActionRequest['action'], readonly Subject['kind'][]>>;
 
-export type Action = keyof typeof SUBJECTS;
+/** What the console has buttons for: only a command redacts. */
+export const ACTIONS = [
+  'link',
+  'unlink',
+  'replay',
+  'compare',
+  'repair',
+  'dismiss',
+  'restore',
+  'set-plan',
+] as const;
 
-export const ACTIONS = Object.keys(SUBJECTS) as readonly Action[];
+export type Action = (typeof ACTIONS)[number];
 
 /** An action, with what it expects to find: it changes nothing if somebody else has changed that since. */
 export type ActionRequest = { readonly subject: Subject } & (
@@ -54,13 +67,19 @@ export type ActionRequest = { readonly subject: Subject } & (
       /** Whether it may be one that no product has and no team has had; not by default. */
       readonly isNewName?: boolean;
     }
-  | { readonly action: 'replay' | 'compare' | 'repair' | 'dismiss' | 'restore' }
+  | { readonly action: 'replay' | 'compare' | 'repair' | 'dismiss' | 'restore' | 'redact' }
 );
 
-type RequestOf<Name extends Action> = Extract<ActionRequest, { readonly action: Name }>;
+type RequestOf<Name extends ActionRequest['action']> = Extract<
+  ActionRequest,
+  { readonly action: Name }
+>;
 
 /** What was done about one subject. */
-export type PerformedAction = Outcome & { readonly action: Action; readonly subject: string };
+export type PerformedAction = Outcome & {
+  readonly action: ActionRequest['action'];
+  readonly subject: string;
+};
 
 export type Performed = {
   /** `findActions` finds the results under this id. */
@@ -139,6 +158,8 @@ async function act(request: ActionRequest, acting: Acting): Promise<Outcome> {
       return await compareOrRepair(acting, subject.id, false);
     case 'set-plan':
       return await setPlan(subject.id, request, acting);
+    case 'redact':
+      return await redact(subject.id, acting);
     // The record of the action is all that is stored.
     case 'dismiss':
       return done({ code: 'dismissed' });
@@ -245,4 +266,13 @@ async function replay(position: number, acting: Acting): Promise<Outcome> {
     isDone: !UNRESOLVED.includes(outcome),
     result: { code: 'replayed', outcomes: { [outcome]: 1 } },
   };
+}
+
+async function redact(customerId: string, { inTransaction, nonce }: Acting): Promise<Outcome> {
+  // The key is discarded afterward.
+  const pseudonymOf = pseudonymsWith(nonce());
+  return await inTransaction(async (query) => {
+    const events = await redactEvents(query, customerId, pseudonymOf);
+    return done({ code: 'redacted', events });
+  });
 }

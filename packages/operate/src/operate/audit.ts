@@ -126,25 +126,20 @@ export async function recorded<Result extends ActionResult>(
   const { database } = context;
   const actionId = await begin(database.query, { callId: context.nonce(), ...begun });
   const operator = { name: begun.operator.name, actionId };
-  let isStored = false;
-  async function store(outcome: Outcome, query: Query = database.query) {
-    if (!isStored) await storeResult(query, actionId, outcome);
-  }
+  const store = (outcome: Outcome, query: Query = database.query) =>
+    storeResult(query, actionId, outcome);
   try {
     const outcome = await act({
       ...context,
       operator,
       ingest: (events) => context.ingest(events.map((event) => ({ ...event, operator }))),
       settle: (customerId, options) => context.settle(customerId, { ...options, operator }),
-      async inTransaction(work) {
-        const done = await database.transaction(async (query) => {
-          const done = await work(query);
-          await store(done, query);
-          return done;
-        });
-        isStored = true;
-        return done;
-      },
+      inTransaction: (work) =>
+        database.transaction(async (query) => {
+          const outcome = await work(query);
+          await store(outcome, query);
+          return outcome;
+        }),
     });
     await store(outcome);
     return outcome;
@@ -194,6 +189,7 @@ async function begin(
   return id;
 }
 
+/** Unless the first part of the action has stored its result. */
 async function storeResult(
   query: Query,
   actionId: number,
@@ -207,7 +203,8 @@ async function storeResult(
              outcome        = $3,
              linked_team_id = $4,
              acted_at       = clock_timestamp()
-       where id = $1`,
+       where id = $1
+         and outcome ->> 'code' = 'begun'`,
     values: [
       ...[actionId, isDone],
       JSON.stringify(result, (_, value) => (typeof value === 'string' ? storable(value) : value)),

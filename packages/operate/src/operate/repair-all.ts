@@ -7,7 +7,6 @@ import {
   type Difference,
   limitRate,
   type Progress,
-  pseudonymsWith,
   type RebuildFailure,
   type ReconciliationIssue,
   readLeasedJob,
@@ -15,10 +14,9 @@ import {
   rebuild,
   reconcile,
   reconcileCustomer,
-  redactEvents,
 } from 'instep-engine/repair';
 import { type Replayed, type ReplayOutcomes, replayEvents } from '../event-log/replay.ts';
-import { done, type RebuildCounts, recorded } from './audit.ts';
+import { type RebuildCounts, recorded } from './audit.ts';
 import type { OperateContext, Operator } from './context.ts';
 
 export type ReconcileRequest = {
@@ -42,28 +40,30 @@ export type ReconcileRequest = {
 export async function reconcileTeams(
   context: OperateContext,
   operator: Operator,
-  request: ReconcileRequest = {},
+  {
+    customerId,
+    isDryRun = false,
+    onIssue = () => undefined,
+    signal = NEVER,
+  }: ReconcileRequest = {},
 ): Promise<Counts> {
-  const { customerId, isDryRun = false, onIssue = () => undefined } = request;
-  const { signal = new AbortController().signal } = request;
   const compare = async (services: OperateContext) => {
     const options = { ...services, api: limitRate(services.api), isDryRun, onIssue };
-    if (customerId === undefined) return await reconcile(options, signal);
-    return await reconcileCustomer(customerId, options, signal);
+    const counts =
+      customerId === undefined
+        ? await reconcile(options, signal)
+        : await reconcileCustomer(customerId, options, signal);
+    const isDone = counts.drifts === counts.repaired;
+    return { isDone, result: { code: 'reconciled', ...counts } as const };
   };
-  if (isDryRun) return await compare(context);
   const subject = customerId === undefined ? 'teams:all' : `customer:${customerId}`;
   const about = { operator, action: 'reconcile', subject };
-  const { result } = await recorded(context, about, async (acting) => {
-    const counts = await compare(acting);
-    return {
-      isDone: counts.drifts === counts.repaired,
-      result: { code: 'reconciled', ...counts } as const,
-    };
-  });
+  const { result } = await (isDryRun ? compare(context) : recorded(context, about, compare));
   const { code: _, ...counts } = result;
   return counts;
 }
+
+const NEVER = new AbortController().signal;
 
 /** The last reconciliation of all teams, in whichever process it runs. */
 export type Reconciliation = {
@@ -100,7 +100,7 @@ export type RebuildRequest = {
   /** Reports the differences without repairing them. */
   readonly isDryRun?: boolean;
   readonly onDifference?: (difference: Difference) => void;
-  /** Is called for a customer whose teams can't be rebuilt now, and the others go on; otherwise it throws. */
+  /** Is called for a customer whose teams can't be rebuilt now; the others go on. */
   readonly onFailure?: (failure: RebuildFailure) => void;
 };
 
@@ -118,30 +118,23 @@ export async function rebuildTeams(
   operator: Operator,
   { teamId, isDryRun = false, onDifference, onFailure }: RebuildRequest = {},
 ): Promise<RebuildCounts> {
-  const counts = { repaired: 0, failed: 0 };
-  const failing = onFailure && {
-    onFailure(failure: RebuildFailure) {
+  const compare = async (services: OperateContext) => {
+    const counts = { repaired: 0, failed: 0 };
+    const countFailure = (failure: RebuildFailure) => {
       counts.failed += 1;
-      onFailure(failure);
-    },
-  };
-  const compare = async (
-    services: Pick<OperateContext, 'database' | 'planSelection' | 'settle'>,
-  ) => {
-    const options = { ...services, teamId, isDryRun, ...failing };
+      onFailure?.(failure);
+    };
+    const options = { ...services, teamId, isDryRun, onFailure: countFailure };
     for await (const difference of rebuild(services.database, options)) {
       counts.repaired += 1;
       onDifference?.(difference);
     }
+    return { isDone: counts.failed === 0, result: { code: 'rebuilt', ...counts } as const };
   };
-  if (isDryRun) await compare(context);
-  else {
-    const subject = teamId === undefined ? 'teams:all' : `team:${teamId}`;
-    await recorded(context, { operator, action: 'rebuild', subject }, async (acting) => {
-      await compare(acting);
-      return { isDone: counts.failed === 0, result: { code: 'rebuilt', ...counts } as const };
-    });
-  }
+  const subject = teamId === undefined ? 'teams:all' : `team:${teamId}`;
+  const about = { operator, action: 'rebuild', subject };
+  const { result } = await (isDryRun ? compare(context) : recorded(context, about, compare));
+  const { code: _, ...counts } = result;
   return counts;
 }
 
@@ -175,29 +168,4 @@ export async function replayLog(
     };
   });
   return result.outcomes;
-}
-
-/**
- * Replaces personal data in a customer's logged events with pseudonyms that can't be resolved. Returns the number of events.
- *
- * @example
- * ```ts
- * console.log(await redactCustomer(context, operator, 'cus_123')); // 0
- * ```
- */
-export async function redactCustomer(
-  context: OperateContext,
-  operator: Operator,
-  customerId: string,
-): Promise<number> {
-  // The key is discarded afterward.
-  const pseudonymOf = pseudonymsWith(context.nonce());
-  const about = { operator, action: 'redact', subject: `customer:${customerId}` };
-  const { result } = await recorded(context, about, ({ inTransaction }) =>
-    inTransaction(async (query) => {
-      const events = await redactEvents(query, customerId, pseudonymOf);
-      return done({ code: 'redacted', events } as const);
-    }),
-  );
-  return result.events;
 }
