@@ -51,7 +51,7 @@ function reasonsAt(
 ): readonly Reason[] {
   const event = log[position - 1];
   if (event === undefined) throw new RangeError('no such event');
-  return explainLog(log, { planSelection, teamIds: [7] })(event);
+  return explainLog(log, { planSelection, teams: [{ id: 7 }] })(event);
 }
 
 const replaced = (status: string) => ({ previousAttributes: { status } });

@@ -60,7 +60,7 @@ test('explains every event, with what it changed of the plan', async () => {
 
       // Each event once, and with it what it changed in the row.
       const explained = await explainTeam(context, teamId, { limit: 20 });
-      const items = (explained?.timeline.items ?? []).toReversed();
+      const items = (explained?.timeline.rows ?? []).toReversed();
       expect(items.map(({ kind }) => kind)).toEqual(events.map(() => 'event'));
       for (const [index, item] of items.entries()) {
         if (item.kind !== 'event') throw new RangeError(item.kind);

@@ -36,13 +36,16 @@ test('finds events by id or position, and explains them', async () => {
 test('explains why a team has no plan, by the subscription that decides it', async () => {
   const explained = await explainTeam(context, acme);
   expect(explained).toMatchObject({
-    status: { kind: 'lost plan', deciding: { subscriptionId: 'sub_1', status: 'canceled' } },
+    status: {
+      kind: 'lost plan',
+      deciding: { subscription: { subscriptionId: 'sub_1' }, status: 'canceled' },
+    },
     subscriptions: [
       { subscription: { subscriptionId: 'sub_1' }, order: 'known', isDeciding: true },
     ],
     issues: [],
   });
-  expect(explained?.timeline.items).toHaveLength(2);
+  expect(explained?.timeline.rows).toHaveLength(2);
   expect((await explainTeam(context, other))?.status).toEqual({ kind: 'unlinked' });
   expect(await explainTeam(context, 'no such id')).toBeNull();
 });

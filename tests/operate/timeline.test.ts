@@ -5,6 +5,7 @@ import {
   eventsNamed,
   explainEvent,
   explainTeam,
+  type PageStart,
   readTeam,
   type Timeline,
   type TimelineItem,
@@ -59,12 +60,13 @@ async function arrange() {
 
 async function readAll(teamId: ApplicationId, limit: number) {
   const items: TimelineItem[] = [];
-  for (let before: string | null = null, pages = 0; pages < 500; pages += 1) {
-    const page: Timeline | undefined = (await explainTeam(context, teamId, { before, limit }))
+  for (let after: string | null = null, pages = 0; pages < 500; pages += 1) {
+    const start: PageStart<string> | null = after === null ? null : { side: 'after', key: after };
+    const page: Timeline | undefined = (await explainTeam(context, teamId, { start, limit }))
       ?.timeline;
-    items.push(...(page?.items ?? []));
-    before = page?.next ?? null;
-    if (before === null) return items;
+    items.push(...(page?.rows ?? []));
+    after = page?.next ?? null;
+    if (after === null) return items;
   }
   throw new RangeError('the pages have no end');
 }
@@ -211,7 +213,8 @@ test('pages of any size have together what one page has', async () => {
 test('any other text than a page starts at the newest item', async () => {
   const { teamId, deliver } = await arrange();
   await deliver('active');
-  for (const before of ['', 'x', '1-2', `${'9'.repeat(40)}-1-1-1`, '-1-1-1-1']) {
-    expect((await explainTeam(context, teamId, { before }))?.timeline.items).toHaveLength(1);
+  for (const key of ['', 'x', '1-2', `${'9'.repeat(40)}-1-1-1`, '-1-1-1-1']) {
+    const start = { side: 'after', key } as const;
+    expect((await explainTeam(context, teamId, { start }))?.timeline.rows).toHaveLength(1);
   }
 });

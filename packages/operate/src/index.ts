@@ -94,8 +94,8 @@ export { readPlanNames, readProductNames } from './operate/set-plan.ts';
 export type {
   PlanStep,
   Timeline,
+  TimelineChange,
   TimelineItem,
-  TimelineRequest,
 } from './operate/timeline.ts';
 export * from './operate/waiting-customers.ts';
 export { type CsvValue, csvLine } from './runtime/csv.ts';

@@ -1,5 +1,5 @@
 import { html } from 'hono/html';
-import type { ExplainedTeam, Since, StatusWith, SubscriptionState } from 'instep-operate';
+import type { ExplainedTeam, StatusWith, TeamSubscription } from 'instep-operate';
 import { StatusBadge } from '../components/badges.tsx';
 import { shortPlan } from '../components/plan-step.tsx';
 import { OptionalText, Time, UntrustedText } from '../components/text.tsx';
@@ -19,13 +19,15 @@ export function StatusReason({ team, status }: StatusReasonProps) {
       return html`No event of this customer grants a plan. The last one has the status
         ${meaningOf(status.last.status)}`;
     case 'has plan':
-      return html`The team has ${strong(shortPlan(team.plan))}. Its customer has had it
-        ${sinceText(status.since)}, through subscription ${idOf(status.deciding)}.`;
+      return html`The team has ${strong(shortPlan(team.plan))}, through subscription
+        ${idOf(status.deciding)}, which has been ${<StatusBadge status={status.deciding.status} />}
+        since ${<Time ms={status.deciding.sinceMs} />}.`;
     case 'lost plan': {
       const { lostPlan } = team;
       const lost = lostPlan && strong(lostPlan.planName ?? lostPlan.productId);
-      return html`Subscription ${idOf(status.deciding)} ${CLEARINGS.get(status.deciding.status)}.
-        The customer has had no plan ${sinceText(status.since)}${lost && html`; before that, it had ${lost}`}.`;
+      const { subscription, sinceMs } = status.deciding;
+      return html`Subscription ${idOf(status.deciding)} ${CLEARINGS.get(subscription.status)}.
+        The customer has had no plan since ${<Time ms={sinceMs} />}${lost && html`; before that, it had ${lost}`}.`;
     }
     case 'changed by hand':
       return html`The team has ${<UntrustedText text={shortPlan(team.plan)} />}, but its events say
@@ -57,11 +59,8 @@ function meaningOf(status: string) {
   return html`${<StatusBadge status={status} />}${end}`;
 }
 
-const sinceText = ({ seconds, isExact }: Since) =>
-  html`${isExact ? 'since' : 'since at least'} ${<Time ms={seconds * 1_000} />}`;
-
 const strong = (text: string) => html`<strong>${<UntrustedText text={text} />}</strong>`;
 
-const idOf = ({ subscriptionId }: SubscriptionState) => (
-  <OptionalText text={subscriptionId} fallback="without an id" />
+const idOf = ({ subscription }: TeamSubscription) => (
+  <OptionalText text={subscription.subscriptionId} fallback="without an id" />
 );

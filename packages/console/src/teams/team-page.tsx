@@ -12,6 +12,7 @@ import {
 import { ActionSummary, actionsOf } from '../actions/action-summary.tsx';
 import { readTexts } from '../actions/selection.ts';
 import { Badge, StatusBadge } from '../components/badges.tsx';
+import { readStart } from '../components/list.tsx';
 import { Panel } from '../components/panels.tsx';
 import { Table } from '../components/table.tsx';
 import { OptionalText, Time, UntrustedText } from '../components/text.tsx';
@@ -31,8 +32,8 @@ export function teamPage(options: OperateContext): Hono<ConsoleEnv> {
     // Names and addresses are personal data.
     const asksStripe = canAct(who);
     const teamId = queryText(req.param('id'));
-    const before = req.query('before') ?? null;
-    const request = { before, limit: PAGE_ITEMS };
+    const start = readStart((name) => req.query(name) ?? null);
+    const request = { start, limit: PAGE_ITEMS };
     const explained = (await explainTeam(options, teamId, request)) ?? noTeam();
     const { team, issues, timeline } = explained;
     const acted = await actionsOf(options, req.query('done'));
@@ -47,7 +48,7 @@ export function teamPage(options: OperateContext): Hono<ConsoleEnv> {
     const person = people.get(team.customerId ?? '');
     const entered = readTexts(new URL(req.url).searchParams).get(`team:${team.id}`) ?? '';
     return render(
-      <TeamPage {...{ explained, person, waiting, plans, entered, acted, timeline, before }} />,
+      <TeamPage {...{ explained, person, waiting, plans, entered, acted, timeline }} />,
     );
   });
 }

@@ -1,10 +1,10 @@
 import type { Child } from 'hono/jsx';
 import {
   type NamedTeam,
-  type PlanChange,
   parseSubject,
   type RecordedAction,
   type Timeline,
+  type TimelineChange,
   type TimelineItem,
 } from 'instep-operate';
 import { stateWord } from '../actions/action-summary.tsx';
@@ -25,24 +25,24 @@ export const PAGE_ITEMS = 30;
 export type TimelineProps = {
   readonly team: NamedTeam;
   readonly timeline: Timeline;
-  /** Where it starts, by the page before it; `null`: with the newest item. */
-  readonly before: string | null;
 };
 
 /** All that happened to a team, with the plans that it had meanwhile. */
-export function TimelinePanel({ team, timeline, before }: TimelineProps) {
-  const { items, next, prunedBeforeMs } = timeline;
-  const urlOf = (from: string | null) => `${urlWith(teamUrl(team.id), { before: from })}#timeline`;
+export function TimelinePanel({ team, timeline }: TimelineProps) {
+  const { rows, next, previous, prunedBeforeMs } = timeline;
+  const urlOf = (from: Readonly<Record<string, string>>) =>
+    `${urlWith(teamUrl(team.id), from)}#timeline`;
   return (
     <Panel title="Timeline" id="timeline">
-      {items.length === 0 ? (
-        <Notice kind="empty" title={before === null ? 'Nothing yet' : 'Nothing older'} />
+      {rows.length === 0 ? (
+        <Notice kind="empty" title={previous === null ? 'Nothing yet' : 'Nothing older'} />
       ) : (
-        <ItemTable items={items} />
+        <ItemTable items={rows} />
       )}
       <Pager
-        first={before !== null && { href: urlOf(null), text: 'Newest' }}
-        next={next !== null && { href: urlOf(next), text: 'Older' }}
+        first={previous !== null && { href: urlOf({}), text: 'Newest' }}
+        previous={previous !== null && { href: urlOf({ before: previous }), text: 'Newer' }}
+        next={next !== null && { href: urlOf({ after: next }), text: 'Older' }}
       />
       {prunedBeforeMs !== null && (
         <p class="quiet">
@@ -55,7 +55,7 @@ export function TimelinePanel({ team, timeline, before }: TimelineProps) {
 
 const COLUMNS = ['When', 'What', 'Plan', { name: 'Why', class: 'wide' }] as const;
 
-function ItemTable({ items }: Pick<Timeline, 'items'>) {
+function ItemTable({ items }: { readonly items: readonly TimelineItem[] }) {
   const subscriptionIds = items.map((item) =>
     item.kind === 'event' ? item.subscription.subscriptionId : null,
   );
@@ -85,7 +85,7 @@ const CAUSES = {
   link: 'linked or unlinked',
   name: 'product renamed',
   operator: 'changed by an operator',
-} as const satisfies Record<PlanChange['cause'], string>;
+} as const satisfies Record<TimelineChange['cause'], string>;
 
 const resultOf = ({ subject, result }: RecordedAction) =>
   resultText(parseSubject(subject)?.kind ?? null, result);
@@ -181,7 +181,7 @@ function Why({ item }: ItemProps) {
 /** A later arrival is worth a sentence. */
 const LATE_MS = 60_000;
 
-function WhyChanged({ eventId }: PlanChange) {
+function WhyChanged({ eventId }: TimelineChange) {
   if (eventId === null) return <>–</>;
   return (
     <>

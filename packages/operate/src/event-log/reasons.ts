@@ -1,8 +1,8 @@
 // Folds a customer's log again, and says why each event was decided as it was: a code, and the sentence for it. For
 // explain.ts, and for events that could not be read.
 
-import { type EventRow, parseAgain, parseLogged } from 'instep-engine/log';
-import type { ApplicationId } from 'instep-engine/postgres';
+import { type EventRow, parseAgain, parseLogged, readEvents } from 'instep-engine/log';
+import type { ApplicationId, Query } from 'instep-engine/postgres';
 import {
   type CustomerState,
   effectOf,
@@ -67,11 +67,31 @@ export function reasonText({ parts }: Reason): string {
 }
 
 /** What the tables say about a customer, besides its events. */
-export type LogContext = {
+type LogContext = {
   readonly planSelection: PlanSelection;
   /** The teams that have the customer now. */
-  readonly teamIds: readonly ApplicationId[];
+  readonly teams: readonly { readonly id: ApplicationId }[];
 };
+
+/**
+ * The number of events before an explained one from which its decision is recomputed. In a longer history the
+ * reason for an event can be unknown.
+ */
+const EVENTS_BEFORE = 250;
+
+/** The events of a customer up to these, which follow each other, with their reasons. */
+export async function readHistory(
+  query: Query,
+  customerId: string | null,
+  { positions, ...context }: LogContext & { readonly positions: readonly number[] },
+) {
+  const range = { after: 0, upTo: Math.max(0, ...positions) };
+  const newest = { order: 'newest first', limit: EVENTS_BEFORE + positions.length } as const;
+  const isKnown = customerId !== null && positions.length > 0;
+  const found = isKnown ? await readEvents(query, { customerId }, range, newest) : [];
+  const log = found.reverse();
+  return { log, explain: explainLog(log, context) };
+}
 
 /** An event's decision, and what was known then. */
 type Decision = {
@@ -84,7 +104,7 @@ type Decision = {
 /** Returns the reasons of any event of a customer, from the customer's log. Pure. */
 export function explainLog(
   log: readonly EventRow[],
-  { planSelection, teamIds }: LogContext,
+  { planSelection, teams }: LogContext,
 ): (event: EventRow) => readonly Reason[] {
   const known = new KnownEvents();
   const eventOf = new Map<Reported, EventRow>();
@@ -101,7 +121,7 @@ export function explainLog(
   }
   return (event) => {
     if (event.outcome === 'unreadable') return [whyUnreadable(event)];
-    if (event.outcome === 'parked') return [whyParked(event, teamIds)];
+    if (event.outcome === 'parked') return [whyParked(event, teams)];
     const decision = decisions.get(event.key);
     if (decision?.outcome !== event.outcome) return [NO_LONGER_KNOWN];
     const order = ambiguousOrder(decision);
@@ -128,15 +148,15 @@ export function whyUnreadable(event: EventRow): Reason {
   );
 }
 
-function whyParked({ customerId }: EventRow, teamIds: readonly ApplicationId[]): Reason {
-  return teamIds.length === 0
+function whyParked({ customerId }: EventRow, teams: LogContext['teams']): Reason {
+  return teams.length === 0
     ? reason(
         'no-team',
         `No team is linked to customer ${customerId}. The event is decided once a team is linked.`,
       )
     : reason(
         'team-linked-since',
-        `No team was linked to the customer when the event arrived. Team ${teamIds.join(', ')} is linked now, and a running server decides it within seconds.`,
+        `No team was linked to the customer when the event arrived. Team ${teams.map(({ id }) => id).join(', ')} is linked now, and a running server decides it within seconds.`,
       );
 }
 

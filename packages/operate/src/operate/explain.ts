@@ -28,18 +28,13 @@ import {
   teamPlan,
 } from 'instep-engine/rule';
 import { type EventOrigin, originOfBody } from 'instep-engine/stripe';
-import type { Reason } from '../event-log/reasons.ts';
+import { type Reason, readHistory } from '../event-log/reasons.ts';
 import { type OpenIssue, readIssuesOf } from '../issues/find-issues.ts';
+import type { PageRequest } from '../runtime/pages.ts';
 import { type NamedTeam, readNamedTeam, readNamedTeamsOf } from '../teams/named-teams.ts';
 import type { OperateContext } from './context.ts';
 import { type RecordedAction, readActionsWithIds } from './find-actions.ts';
-import {
-  type PlanStep,
-  readHistory,
-  readTimelineOf,
-  type Timeline,
-  type TimelineRequest,
-} from './timeline.ts';
+import { type PlanStep, readTimeline, type Timeline } from './timeline.ts';
 
 /** A team, why it has its plan, and the newest events of its customer. */
 export type ExplainedTeam = {
@@ -62,6 +57,9 @@ export type ExplainedTeam = {
 /** A subscription of a team's customer, as the event says that decides for it. */
 export type TeamSubscription = {
   readonly subscription: EventSubscription;
+  /** Its status by its latest event, which can have no effect, and since when it has it. */
+  readonly status: string;
+  readonly sinceMs: number;
   /** `ambiguous`: several events of one second leave open which came last. */
   readonly order: 'known' | 'ambiguous';
   /** Whether it decides the team's plan. */
@@ -78,19 +76,9 @@ export type TeamStatus =
   | { readonly kind: 'no events' }
   /** None of the events had an effect. */
   | { readonly kind: 'no effect'; readonly last: EventSubscription }
-  | ({ readonly kind: 'has plan' } & Decided)
-  | ({ readonly kind: 'lost plan' } & Decided)
+  | { readonly kind: 'has plan' | 'lost plan'; readonly deciding: TeamSubscription }
   /** The row differs from its events: a person or the application has written it. */
   | { readonly kind: 'changed by hand'; readonly shouldBe: PlanInRow };
-
-type Decided = { readonly deciding: EventSubscription; readonly since: Since };
-
-/** Since when the customer has had its plan, or none, by Stripe's clock. */
-export type Since = {
-  /** In seconds since 1970. If it is not exact, the change can be older. */
-  readonly seconds: number;
-  readonly isExact: boolean;
-};
 
 /**
  * Explains why a team has its plan or none; `null` when there is no such team.
@@ -104,29 +92,27 @@ export type Since = {
 export async function explainTeam(
   context: OperateContext,
   teamId: ApplicationId,
-  request: TimelineRequest = {},
+  request: PageRequest<string> = {},
 ): Promise<ExplainedTeam | null> {
   const { planSelection } = context;
   const { query } = context.database;
   const team = await readNamedTeam(query, teamId);
   if (team === null) return null;
   const { customerId } = team;
-  const [timeline, states, { open, dismissedBy }, isCompared, changed] = await Promise.all([
-    readTimelineOf(query, team, { planSelection, ...request }),
+  const [timeline, states, { open, dismissedBy }, isCompared] = await Promise.all([
+    readTimeline(context, team, request),
     readStates(query, customerId === null ? [] : [customerId]),
     readIssuesOf(context, team),
     readIsCompared(query, customerId),
-    readEntitlementChange(query, team),
   ]);
   const dismissals = dismissedBy === null ? null : await readActionsWithIds(context, [dismissedBy]);
   const state = states.of(customerId);
   const subscriptions = subscriptionsOf(customerId ?? '', state, planSelection);
-  const deciding = subscriptions.find(({ isDeciding }) => isDeciding)?.subscription ?? null;
   const { names } = states;
   const shouldBe = teamPlan(state, planSelection, names);
   return {
     ...{ team, subscriptions, productNames: names, timeline, issues: open, isCompared },
-    status: statusOf(team, state, shouldBe, deciding, changed),
+    status: statusOf(team, state, shouldBe, subscriptions),
     dismissal: dismissals?.get(dismissedBy ?? 0) ?? null,
   };
 }
@@ -139,11 +125,13 @@ function subscriptionsOf(
 ): TeamSubscription[] {
   const selected = selectedReport(state, planSelection);
   return [...state.subscriptions.values()]
-    .flatMap(({ deciding }): TeamSubscription[] => {
+    .flatMap(({ deciding, latest }): TeamSubscription[] => {
       if (deciding === null) return [];
       const subscription = reportedSubscription(customerId, deciding.reported);
       const order = deciding.isAmbiguous ? 'ambiguous' : 'known';
-      return [{ subscription, order, isDeciding: deciding.reported === selected }];
+      const isDeciding = deciding.reported === selected;
+      const { status } = latest.reported;
+      return [{ subscription, status, sinceMs: latest.sinceSeconds * 1_000, order, isDeciding }];
     })
     .sort((a, b) => b.subscription.createdSeconds - a.subscription.createdSeconds);
 }
@@ -156,17 +144,16 @@ function reportedSubscription(
   return { customerId, subscriptionId, status, productId, planName, createdSeconds };
 }
 
-/** `changed`: when the event was created by which it last got or lost a subscription or a product; `null`: not by a known one. */
 function statusOf(
   team: NamedTeam,
   state: CustomerState,
   shouldBe: Plan | null,
-  deciding: EventSubscription | null,
-  changed: number | null,
+  subscriptions: readonly TeamSubscription[],
 ): TeamStatus {
   if (planWriterOf(team.plan, state) === 'app') return { kind: 'app' };
   if (team.customerId === null) return { kind: 'unlinked' };
-  if (deciding === null || shouldBe === null) {
+  const deciding = subscriptions.find(({ isDeciding }) => isDeciding);
+  if (deciding === undefined || shouldBe === null) {
     const [last] = [...state.subscriptions.values()]
       .map(({ latest }) => latest.reported)
       .sort((a, b) => b.createdSeconds - a.createdSeconds);
@@ -179,31 +166,8 @@ function statusOf(
   if (!isPlanOf(team.plan, { ...shouldBe, planName })) {
     return { kind: 'changed by hand', shouldBe: partOf(shouldBe, team.plan) };
   }
-  const kind = effectOf(deciding.status) === 'grants' ? 'has plan' : 'lost plan';
-  const since = { seconds: changed ?? deciding.createdSeconds, isExact: changed !== null };
-  return { kind, deciding, since };
-}
-
-/** Later changes can have renewed the plan, so it dates from the first one that gave or cleared it. */
-async function readEntitlementChange(
-  query: Query,
-  { id, customerId }: NamedTeam,
-): Promise<number | null> {
-  const [row] = await query<{ seconds: number | null }>({
-    name: 'read_entitlement_change',
-    text: `
-      select extract(epoch from event_created_at)::bigint as seconds
-        from instep.plan_changes
-       where team_id = $1
-         and customer_id = $2
-         and (provider_subscription_id_before, provider_product_id_before)
-             is distinct from
-             (provider_subscription_id_after, provider_product_id_after)
-       order by id desc
-       limit 1`,
-    values: [String(id), customerId],
-  });
-  return row?.seconds ?? null;
+  const isGranted = effectOf(deciding.subscription.status) === 'grants';
+  return { kind: isGranted ? 'has plan' : 'lost plan', deciding };
 }
 
 export type ExplainedEvent = {
