@@ -18,7 +18,8 @@ import {
 } from '../runtime/pages.ts';
 import {
   exactTeams,
-  JOIN_LOST_PLAN,
+  HAS_LOST_PLAN,
+  JOIN_STATE,
   type NamedTeam,
   namedTeam,
   readExactTeams,
@@ -103,7 +104,7 @@ const FIND_TEAMS = (tables: ApplicationTables, { beyond, order }: Direction) => 
          order by id ${order}
       ), found as (
         select ${namedTeam(tables)}
-          from examined as teams ${JOIN_LOST_PLAN}
+          from examined as teams ${JOIN_STATE}
          where ($3::text is null
                 or exists (select from exact)
                 or strpos(lower(teams.name::text), lower($3)) > 0
@@ -112,8 +113,8 @@ const FIND_TEAMS = (tables: ApplicationTables, { beyond, order }: Direction) => 
                 or length($3) >= 4 and starts_with(teams.id::text, lower($3)))
            and ($4::text is null or ${TEAM_STATUS} = $4)
            and ($5::text is null
-                or coalesce(teams.plan_name::text, lost_plan_name) = $5
-                or coalesce(teams.provider_product_id::text, lost_product_id) = $5)
+                or $5 in (teams.plan_name::text, teams.provider_product_id::text)
+                or $5 in (access_plan_name, access_product_id) and ${HAS_LOST_PLAN})
          order by id ${order}
          limit $2
       )

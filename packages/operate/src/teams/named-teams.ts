@@ -27,51 +27,44 @@ export type NamedTeam = Team & {
 
 export type LostPlan = { readonly productId: string; readonly planName: string | null };
 
-/** SQL: since when the subscription that decides a team's plan has been unpaid or past due. */
-const DUE_SINCE = `
-  (
-    select due.access_since
-      from instep.customers as due
-     where due.customer_id = teams.provider_customer_id
-       and due.due_since is not null
-       and case due.access_status
-             when 'past_due' then due.access_subscription_id = teams.provider_subscription_id
-             when 'unpaid' then teams.subscription_status::text = 'unpaid'
-           end
-  )`;
-
-/**
- * SQL that joins the plan that a team without a plan had before its subscription ended: a team that has only a status
- * possibly had one.
- */
-export const JOIN_LOST_PLAN = `
+/** SQL that joins what is known of the customer of a team: the subscription that decides access. */
+export const JOIN_STATE = `
         left join lateral (
-               select provider_product_id_before as lost_product_id,
-                      plan_name_before as lost_plan_name
-                 from instep.plan_changes as change
-                where teams.provider_subscription_id is null
-                  and teams.provider_product_id is null
-                  and teams.plan_name is null
-                  and teams.subscription_status is not null
-                  and change.team_id = teams.id::text
-                  and change.customer_id = teams.provider_customer_id
-                  and change.provider_product_id_before is not null
-                order by change.id desc
-                limit 1
-             ) as lost on true`;
+               select access_subscription_id, access_status, access_since, due_since,
+                      access_product_id, coalesce(access_plan_name, product.name) as access_plan_name
+                 from instep.customers
+                 left join instep.products as product on product.product_id = access_product_id
+                where customer_id = teams.provider_customer_id
+             ) as state on true`;
 
-/** SQL: teams, each with the plan that it lost, if it has none. */
-const teamsWithLostPlans = ({ teams }: ApplicationTables) =>
-  `${teams.rows} as teams ${JOIN_LOST_PLAN}`;
+/** SQL: whether a team has no plan because its subscription has ended. One that has only a status possibly had a plan. */
+export const HAS_LOST_PLAN = `
+             teams.provider_subscription_id is null
+             and teams.provider_product_id is null
+             and teams.plan_name is null
+             and teams.subscription_status is not null
+             and state.access_status in ('canceled', 'unpaid')
+             and state.access_product_id is not null`;
 
-/** The columns of a team of `teamsWithLostPlans`. */
+/** SQL: whether the subscription that decides a team's plan is past due or unpaid. */
+const IS_DUE = `
+             state.due_since is not null
+             and case state.access_status
+                   when 'past_due' then state.access_subscription_id = teams.provider_subscription_id
+                   when 'unpaid' then teams.subscription_status::text = 'unpaid'
+                 end`;
+
+/** The columns of a team of `teams` with its `state`. */
 export const namedTeam = ({ teams }: ApplicationTables) => `${teamColumns(teams)},
              name,
              case
-               when lost_product_id is not null
-                 then jsonb_build_object('productId', lost_product_id, 'planName', lost_plan_name)
+               when ${HAS_LOST_PLAN}
+                 then jsonb_build_object('productId', access_product_id, 'planName', access_plan_name)
              end as "lostPlan",
-             (extract(epoch from ${DUE_SINCE}) * 1000)::bigint as "dueSinceMs"`;
+             case
+               when ${IS_DUE}
+                 then (extract(epoch from access_since) * 1000)::bigint
+             end as "dueSinceMs"`;
 
 /**
  * SQL for the teams (`team_id`) of the people with one of these addresses (`email`, in lower case), which are entered or in
@@ -109,7 +102,7 @@ export const exactTeams = (tables: ApplicationTables, text: string) => `
 function readerOf<Value>(name: string, condition: (tables: ApplicationTables) => string) {
   const text = (tables: ApplicationTables) => `
       select ${namedTeam(tables)}
-        from ${teamsWithLostPlans(tables)}
+        from ${tables.teams.rows} as teams ${JOIN_STATE}
        where ${condition(tables)}
        order by id
        limit $2`;
@@ -151,7 +144,7 @@ const READ_TEAMS_OF_EMAILS = (tables: ApplicationTables) => `
       select member.email,
              ${namedTeam(tables)}
         from (${teamsOfEmails(tables, '$1::text[]')}) as member
-        join ${teamsWithLostPlans(tables)} on teams.id = member.team_id
+        join ${tables.teams.rows} as teams on teams.id = member.team_id ${JOIN_STATE}
        order by id`;
 
 /** The teams of the people with these addresses, by address in lower case. */
