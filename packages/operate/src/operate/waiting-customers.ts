@@ -1,8 +1,10 @@
 // Whose a customer without a team is, as far as it is known: the console's three ways to link it offer the same.
 
-import { TEAM_KEY } from 'instep-engine/stripe';
+import { type LoggedEvent, parseLogged } from 'instep-engine/log';
+import { type ApplicationTables, idFrom } from 'instep-engine/postgres';
+import { mismatchOf, originOfBody, TEAM_KEY, teamNamedIn } from 'instep-engine/stripe';
 import type { OpenIssue } from '../issues/find-issues.ts';
-import { type NamedTeam, readTeamsNamedBy, readTeamsOfEmails } from '../teams/named-teams.ts';
+import { JOIN_STATE, type NamedTeam, namedTeam, teamsOfEmail } from '../teams/named-teams.ts';
 import type { OperateContext } from './context.ts';
 import { type Person, readPeople } from './people.ts';
 
@@ -50,39 +52,70 @@ export async function readWaitingCustomers(
   issues: readonly OpenIssue[],
   { asksStripe, forTeam }: WaitingRequest,
 ): Promise<WaitingCustomer[]> {
-  const { database, linkByMetadata, keyMode } = context;
   const waiting = issues.flatMap((issue) => {
     const { customerId, team, remedies, evidence } = issue;
     if (customerId === null || team !== null || !remedies.includes('link')) return [];
-    return [{ customerId, issue, newest: 'newest' in evidence ? evidence.newest : null }];
+    const newest = 'newest' in evidence ? evidence.newest : null;
+    return [{ customerId, issue, named: newest && teamNamedBy(newest, context) }];
   });
-  const events = waiting.flatMap(({ newest }) => newest ?? []);
-  const naming = { teamKey: linkByMetadata ?? TEAM_KEY, keyMode };
-  const named = await readTeamsNamedBy(database.query, events, naming);
-  const teamNamedFor = ({ newest }: (typeof waiting)[number]) => named.get(newest?.position ?? 0);
-  const isOfTeam = (team: NamedTeam | undefined) => team !== undefined && team.id === forTeam?.id;
-  waiting.sort((a, b) => Number(isOfTeam(teamNamedFor(b))) - Number(isOfTeam(teamNamedFor(a))));
-
-  const asked = asksStripe ? waiting.slice(0, MAX_ASKED) : [];
-  const ids = asked.map(({ customerId }) => customerId);
+  const teamId = String(forTeam?.id);
+  const sorted = waiting.toSorted(firstThose(({ named }) => named?.toLowerCase() === teamId));
+  const ids = sorted.slice(0, asksStripe ? MAX_ASKED : 0).map(({ customerId }) => customerId);
   const people = await readPeople(context, ids);
-  const emails = [...people.values()].flatMap(({ email }) => email ?? []);
-  const teamsOfPeople = await readTeamsOfEmails(database.query, emails);
-  const customers = waiting.map((one) => {
-    const { customerId, issue } = one;
-    const person = people.get(customerId);
-    const namedTeam = teamNamedFor(one);
-    const ofPerson = teamsOfPeople.get(person?.email?.toLowerCase() ?? '') ?? [];
-    const candidates = [
-      ...(namedTeam === undefined ? [] : [{ team: namedTeam, because: 'metadata' as const }]),
-      ...ofPerson.map((team) => ({ team, because: 'address' as const })),
-    ];
+  const known = sorted.map((one) => ({ ...one, person: people.get(one.customerId) }));
+  const probable = await readProbableTeams(
+    context,
+    known.map(({ named, person }) => ({ named, email: person?.email ?? null })),
+  );
+  const customers = known.map(({ customerId, issue, person }, index) => {
+    const candidates = probable.flatMap(({ of, ...one }) => (of === index ? one : []));
     const [first, second] = candidates;
     const isOnly = first?.because === 'metadata' || second === undefined;
-    const suggested = first?.team.customerId === null && isOnly ? first.team : null;
+    const suggested = isOnly && first?.team.customerId === null ? first.team : null;
     return { customerId, issue, person, candidates, suggested };
   });
-  const isLikely = ({ candidates }: WaitingCustomer) =>
-    candidates.some(({ team }) => isOfTeam(team));
-  return customers.toSorted((a, b) => Number(isLikely(b)) - Number(isLikely(a)));
+  const isOfTeam = ({ team }: ProbableTeam) => String(team.id) === teamId;
+  return customers.toSorted(firstThose(({ candidates }) => candidates.some(isOfTeam)));
+}
+
+const firstThose =
+  <One>(isFirst: (one: One) => boolean) =>
+  (a: One, b: One) =>
+    Number(isFirst(b)) - Number(isFirst(a));
+
+/**
+ * What the metadata of an event's subscription names, if it can be the id of a team; `null` for an event of another
+ * account or mode, where others can write metadata.
+ */
+function teamNamedBy(event: LoggedEvent, context: OperateContext): string | null {
+  if (mismatchOf(originOfBody(event.body), context.keyMode) !== null) return null;
+  const parsed = parseLogged(event);
+  return parsed && teamNamedIn(parsed.object, context.linkByMetadata ?? TEAM_KEY);
+}
+
+const READ_PROBABLE_TEAMS = (tables: ApplicationTables) => `
+      select index - 1 as of,
+             because,
+             ${namedTeam(tables)}
+        from unnest($1::text[], $2::text[]) with ordinality as asked (named, address, index)
+       cross join lateral (
+               select 'metadata' as because, ${idFrom(tables.teams.idType, 'named')} as team_id
+                union all
+               select 'address', team_id
+                 from (${teamsOfEmail(tables, 'address')}) as member
+             ) as probable
+        join ${tables.teams.rows} as teams on teams.id = probable.team_id ${JOIN_STATE}
+       order by because desc, id`;
+
+type Asked = { readonly named: string | null; readonly email: string | null };
+
+/** The teams with these ids, and those of the people with these addresses, each of the one `of` those asked about. */
+async function readProbableTeams({ database }: OperateContext, asked: readonly Asked[]) {
+  type Row = NamedTeam & Pick<ProbableTeam, 'because'> & { readonly of: number };
+  const rows = await database.query<Row>({
+    name: 'read_probable_teams',
+    text: READ_PROBABLE_TEAMS,
+    values: [asked.map(({ named }) => named), asked.map(({ email }) => email)],
+  });
+  return rows.map(({ of, because, ...team }) => ({ of, because, team }));
 }

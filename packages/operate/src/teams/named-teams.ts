@@ -1,7 +1,6 @@
 // Reads teams as people see them: with a name, the plan that they lost, and since when a payment is due. Every
 // function of operate/ that shows a team uses it; find-teams.ts uses its SQL.
 
-import { type LoggedEvent, parseLogged } from 'instep-engine/log';
 import {
   type ApplicationId,
   type ApplicationTables,
@@ -10,7 +9,6 @@ import {
   type Team,
   teamColumns,
 } from 'instep-engine/postgres';
-import { type Mode, mismatchOf, originOfBody, teamNamedIn } from 'instep-engine/stripe';
 
 /** A team with its name, for people. */
 export type NamedTeam = Team & {
@@ -67,19 +65,19 @@ export const namedTeam = ({ teams }: ApplicationTables) => `${teamColumns(teams)
              end as "dueSinceMs"`;
 
 /**
- * SQL for the teams (`team_id`) of the people with one of these addresses (`email`, in lower case), which are entered or in
- * lower case, as apps store them: an index on the app's column finds both. No row without a table of members, or without users.
+ * SQL for the teams (`team_id`) of the people with this address, which is entered or in lower case, as apps store it: an index
+ * on the app's column finds both. No row without a table of members, or without users.
  */
-export function teamsOfEmails({ teams, users, members }: ApplicationTables, addresses: string) {
+export function teamsOfEmail({ teams, users, members }: ApplicationTables, address: string) {
   return users === null || members === null
-    ? `select id as team_id, null as email from ${teams.rows} as teams where null = any (${addresses})`
+    ? `select id as team_id from ${teams.rows} as teams where false`
     : `
-               select member.team_id, lower(person.email) as email
+               select member.team_id
                  from ${members.rows} as member
                  join ${users.rows} as person
                    on person.id = member.user_id
                 where person.deleted_at is null
-                  and person.email = any (${addresses})`;
+                  and person.email in (${address}, lower(${address}))`;
 }
 
 /** SQL for the `id` of the teams that have exactly this id, customer, subscription or person. */
@@ -94,7 +92,7 @@ export const exactTeams = (tables: ApplicationTables, text: string) => `
                ))
             or id = any (array(
                  select team_id
-                   from (${teamsOfEmails(tables, `array[${text}::text, lower(${text})]`)}) as member
+                   from (${teamsOfEmail(tables, `${text}::text`)}) as member
                ))
          limit 1000`;
 
@@ -139,63 +137,3 @@ export const readNamedTeamsOf = readerOf<readonly string[]>(
   'read_named_teams_of',
   () => 'provider_customer_id = any ($1::text[])',
 );
-
-const READ_TEAMS_OF_EMAILS = (tables: ApplicationTables) => `
-      select member.email,
-             ${namedTeam(tables)}
-        from (${teamsOfEmails(tables, '$1::text[]')}) as member
-        join ${tables.teams.rows} as teams on teams.id = member.team_id ${JOIN_STATE}
-       order by id`;
-
-/** The teams of the people with these addresses, by address in lower case. */
-export async function readTeamsOfEmails(
-  query: Query,
-  emails: readonly string[],
-): Promise<ReadonlyMap<string, readonly NamedTeam[]>> {
-  if (emails.length === 0) return new Map();
-  const rows = await query<NamedTeam & { readonly email: string }>({
-    name: 'read_teams_of_emails',
-    text: READ_TEAMS_OF_EMAILS,
-    values: [[...emails, ...emails.map((email) => email.toLowerCase())]],
-  });
-  const teams = new Map<string, NamedTeam[]>();
-  for (const { email, ...team } of rows) teams.set(email, [...(teams.get(email) ?? []), team]);
-  return teams;
-}
-
-/** The key of metadata that names a team, and the mode of the API key. */
-export type TeamNaming = { readonly teamKey: string; readonly keyMode: Mode | null };
-
-/**
- * What the metadata of an event's subscription names, if it can be the id of a team; `null` for an event of another
- * account or mode, where others can write metadata.
- */
-function teamNamedBy(event: LoggedEvent, { teamKey, keyMode }: TeamNaming): string | null {
-  if (mismatchOf(originOfBody(event.body), keyMode) !== null) return null;
-  const parsed = parseLogged(event);
-  return parsed && teamNamedIn(parsed.object, teamKey);
-}
-
-/**
- * The teams that the metadata of logged events names, by the position of the event. That is probably
- * the team of the event's customer.
- */
-export async function readTeamsNamedBy(
-  query: Query,
-  events: readonly LoggedEvent[],
-  naming: TeamNaming,
-): Promise<ReadonlyMap<number, NamedTeam>> {
-  const named = events.flatMap((event) => {
-    const text = teamNamedBy(event, naming);
-    return text === null ? [] : [{ position: event.position, text }];
-  });
-  if (named.length === 0) return new Map();
-  const found = await readTeamsWithIds(query, [...new Set(named.map(({ text }) => text))]);
-  const teams = new Map(found.map((team) => [String(team.id), team]));
-  return new Map(
-    named.flatMap(({ position, text }) => {
-      const team = teams.get(text.toLowerCase());
-      return team === undefined ? [] : [[position, team] as const];
-    }),
-  );
-}
