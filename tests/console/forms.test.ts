@@ -13,6 +13,12 @@ const OTHER = 'https://evil.example';
 /** The response to an accepted form whose address does not exist. */
 const ACCEPTED = 404;
 
+test('a form that was forged cannot ask for what only a command does', async () => {
+  const fields = { one: 'redact customer:cus_1', confirmed: 'yes', back: '/attention' };
+  expect((await local.post('/actions', fields)).status).toBe(400);
+  expect(await database.query('select from instep.operator_actions')).toEqual([]);
+});
+
 describe.each([
   ['with a login', guarded, (operator: Operator) => operator.logIn(OPERATIONS_TOKEN)],
   ['on this machine', local, (operator: Operator) => operator.get('/')],

@@ -1,5 +1,5 @@
 import {
-  eventsNamed,
+  eventNamed,
   explainEvent,
   explainTeam,
   findTeams,
@@ -21,12 +21,12 @@ beforeAll(async () => {
 });
 
 test('finds events by id or position, and explains them', async () => {
-  const [event] = await eventsNamed(context, 'evt_2');
+  const event = await eventNamed(context, 'evt_2');
   expect(event).toMatchObject({ eventId: 'evt_2', outcome: 'applied' });
-  expect(await eventsNamed(context, String(event?.position))).toMatchObject([{ eventId: 'evt_2' }]);
-  expect(await eventsNamed(context, 'evt_3')).toEqual([]);
-  expect(await eventsNamed(context, '9'.repeat(30))).toEqual([]);
-  if (event === undefined) throw new Error('not found');
+  expect(await eventNamed(context, String(event?.position))).toEqual(event);
+  expect(await eventNamed(context, 'evt_3')).toBeNull();
+  expect(await eventNamed(context, '9'.repeat(30))).toBeNull();
+  if (event === null) throw new Error('not found');
   expect(await explainEvent(context, event)).toMatchObject({
     reasons: [{ code: 'newest-event' }],
     teams: [{ id: acme }],

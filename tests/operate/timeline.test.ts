@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import fc from 'fast-check';
 import {
   type ApplicationId,
-  eventsNamed,
+  eventNamed,
   explainEvent,
   explainTeam,
   type PageStart,
@@ -168,7 +168,7 @@ test('events that waited changed nothing before the app linked their customer', 
   expect(steps).toEqual([[first, null, 'active'], ...unchanged.reverse()]);
   const explained = await Promise.all(
     [...waiting, first].map(async (eventId) => {
-      const [event] = await eventsNamed(context, eventId);
+      const event = await eventNamed(context, eventId);
       return event && (await explainEvent(context, event)).plans?.after?.subscriptionStatus;
     }),
   );
@@ -208,6 +208,19 @@ test('pages of any size have together what one page has', async () => {
     { customer: '' },
   ];
   await fc.assert(property, { numRuns: repetitions(8, 60), examples: [[replaying, 1]] });
+});
+
+test('goes back to the page before', async () => {
+  const { teamId, deliver } = await arrange();
+  for (const status of ['trialing', 'active', 'canceled', 'active']) await deliver(status);
+  const read = async (start: PageStart<string> | null) => {
+    const { timeline } = (await explainTeam(context, teamId, { start, limit: 2 })) ?? {};
+    if (timeline === undefined) throw new RangeError('no such team');
+    return timeline;
+  };
+  const first = await read(null);
+  const second = await read({ side: 'after', key: first.next ?? '' });
+  expect(await read({ side: 'before', key: second.previous ?? '' })).toEqual(first);
 });
 
 test('any other text than a page starts at the newest item', async () => {

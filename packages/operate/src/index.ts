@@ -80,7 +80,7 @@ export {
 } from './operate/find-actions.ts';
 export {
   type EventFilter,
-  eventsNamed,
+  eventNamed,
   findEvents,
   redactedBody,
   subscriptionOf,

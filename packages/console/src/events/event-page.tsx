@@ -5,7 +5,7 @@ import {
   durationText,
   type EventRow,
   type ExplainedEvent,
-  eventsNamed,
+  eventNamed,
   explainEvent,
   type OperateContext,
   type RecordedAction,
@@ -33,8 +33,8 @@ export function eventPage(options: OperateContext): Hono<ConsoleEnv> {
 
   async function readEvent(context: Context): Promise<EventRow> {
     const position = queryNumber(context.req.param('position'));
-    const [event] = position === null ? [] : await eventsNamed(options, String(position));
-    if (event === undefined) {
+    const event = position === null ? null : await eventNamed(options, String(position));
+    if (event === null) {
       throw notFound('There is no event with this number. It may have been pruned from the log.');
     }
     return event;

@@ -5,7 +5,7 @@ import { type EventRow, LOGGED_OUTCOMES, type LoggedOutcome, parseLogged } from 
 import type { ApplicationId } from 'instep-engine/postgres';
 import { counted } from 'instep-engine/runtime';
 import {
-  eventsNamed,
+  eventNamed,
   explainEvent,
   findEvents,
   type OperateContext,
@@ -227,8 +227,8 @@ function eventData(event: EventRow) {
 
 /** Finds an event by its position in the log, or the newest one with an id: fixtures can share one. @throws CommandFailed */
 async function findEvent(context: OperateContext, text: string): Promise<EventRow> {
-  const event = (await eventsNamed(context, text)).at(-1);
-  if (event !== undefined) return event;
+  const event = await eventNamed(context, text);
+  if (event !== null) return event;
   const named = /^\d+$/.test(text) ? `at position ${text}` : `with the id ${printable(text)}`;
   throw new CommandFailed('NOT_FOUND', `the log has no event ${named}`);
 }

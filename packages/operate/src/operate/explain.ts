@@ -191,10 +191,9 @@ export type ExplainedEvent = {
  *
  * @example
  * ```ts
- * for (const event of await eventsNamed(context, 'evt_123')) {
- *   const { reasons } = await explainEvent(context, event);
- *   console.log(event.outcome, reasons[0]?.code);
- * }
+ * const event = await eventNamed(context, 'evt_123');
+ * const explained = event && (await explainEvent(context, event));
+ * console.log(explained?.reasons[0]?.code); // undefined
  * ```
  */
 export async function explainEvent(

@@ -16,7 +16,6 @@ import {
   type Direction,
   EXAMINED,
   type ExaminedTo,
-  type PageStart,
   type Search,
   searchOf,
 } from '../runtime/pages.ts';
@@ -128,27 +127,17 @@ const FIND_EVENTS = ({ beyond, order }: Direction) => {
 const dateOf = (ms: number | undefined) => (ms === undefined ? undefined : new Date(ms));
 
 /**
- * The events that this text identifies: the one at this position, or those with this id at Stripe, oldest first: the log is
- * searched backward until a part of it has one.
+ * The event at this position, or the newest one with this id at Stripe; `null`: there is none.
  *
  * @example
  * ```ts
- * console.log(await eventsNamed(context, 'evt_123')); // []
+ * console.log(await eventNamed(context, 'evt_123')); // null
  * ```
  */
-export async function eventsNamed(context: ReadContext, text: string): Promise<EventRow[]> {
-  if (/^\d+$/.test(text)) {
-    const event = await readEventAt(context.database.query, Number(text));
-    return event === null ? [] : [event];
-  }
-  const withId = findEvents(context, { eventId: text });
-  let start: PageStart<number> | null = null;
-  do {
-    const { rows, next } = await withId.page({ start });
-    if (rows.length > 0) return rows.toReversed();
-    start = next === null ? null : { side: 'after', key: next };
-  } while (start !== null);
-  return [];
+export async function eventNamed(context: ReadContext, text: string): Promise<EventRow | null> {
+  if (/^\d+$/.test(text)) return await readEventAt(context.database.query, Number(text));
+  for await (const event of findEvents(context, { eventId: text }).all()) return event;
+  return null;
 }
 
 export async function readEventAt(query: Query, position: number): Promise<EventRow | null> {
