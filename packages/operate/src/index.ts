@@ -72,19 +72,8 @@ export type {
 export type * from './operate/context.ts';
 export * from './operate/event-counts.ts';
 export * from './operate/explain.ts';
-export {
-  type ActionChange,
-  type ActionFilter,
-  findActions,
-  type RecordedAction,
-} from './operate/find-actions.ts';
-export {
-  type EventFilter,
-  eventNamed,
-  findEvents,
-  redactedBody,
-  subscriptionOf,
-} from './operate/find-events.ts';
+export * from './operate/find-actions.ts';
+export * from './operate/find-events.ts';
 export * from './operate/find-teams.ts';
 export { checkHealth, type HealthReport, type Verdict } from './operate/health.ts';
 export { type Person, readPeople } from './operate/people.ts';

@@ -6,74 +6,50 @@ import { InstepError } from 'instep-engine/runtime';
 import { unlessRefused } from 'instep-engine/stripe';
 import { replayEvent } from '../event-log/replay.ts';
 import { type NamedTeam, readNamedTeam, readNamedTeamsOf } from '../teams/named-teams.ts';
-import { type Subject, subjectText } from '../teams/subject.ts';
+import { SUBJECT_KINDS, type Subject, subjectText } from '../teams/subject.ts';
 import { type Acting, done, failed, type Outcome, recorded } from './audit.ts';
-import { compareOrRepair } from './compare.ts';
+import { compare } from './compare.ts';
 import type { OperateContext, Operator } from './context.ts';
-import { readEventAt } from './find-events.ts';
+import { eventNamed } from './find-events.ts';
 import { teamNamed } from './find-teams.ts';
 import { setPlan } from './set-plan.ts';
 
-/** What an operator can do, and about what. */
-const SUBJECTS = {
+/** What each action takes besides its subject. It changes nothing if somebody else has changed what it expects to find. */
+type Inputs = {
   /** Gives a team a customer, and the plan that the customer's events yield. */
-  link: ['team', 'customer'],
-  /** Takes a team's customer away, and with it the plan. Linking it again undoes this. */
-  unlink: ['team'],
+  readonly link: {
+    /** The id or the name of a customer's team, or the id of a team's customer. */
+    readonly linkTo: string;
+    /** The customer that the team has, which is replaced; `null`: none. */
+    readonly expectedCustomerId: string | null;
+  };
+  /** Takes away the customer that a team has, and with it the plan. Linking it again undoes this. */
+  readonly unlink: { readonly expectedCustomerId: string | null };
   /** Processes an event again, or decides a customer's events that waited for its team. What was decided does not change. */
-  replay: ['customer', 'event'],
+  readonly replay: object;
   /** Compares a team with Stripe, and asks for the order of its customer's events where that is ambiguous. */
-  compare: ['team'],
+  readonly compare: object;
   /** Compares a team with Stripe and repairs it. */
-  repair: ['team'],
+  readonly repair: object;
   /** Hides an issue until it changes. */
-  dismiss: ['team', 'customer', 'event'],
-  restore: ['team', 'customer', 'event'],
+  readonly dismiss: object;
+  readonly restore: object;
   /** Gives a team a plan without a subscription, or takes one away that was given. */
-  'set-plan': ['team'],
+  readonly 'set-plan': {
+    /** The name of the plan; `null` takes away one that was given. */
+    readonly planName: string | null;
+    /** Whether it may be one that no product has and no team has had; not by default. */
+    readonly isNewName?: boolean;
+  };
   /** Replaces personal data in a customer's logged events with pseudonyms that can't be resolved. */
-  redact: ['customer'],
-} as const satisfies Readonly<Record<ActionRequest['action'], readonly Subject['kind'][]>>;
+  readonly redact: object;
+};
 
-/** What the console has buttons for: only a command redacts. */
-export const ACTIONS = [
-  'link',
-  'unlink',
-  'replay',
-  'compare',
-  'repair',
-  'dismiss',
-  'restore',
-  'set-plan',
-] as const;
+type RequestOf<Name extends keyof Inputs> = {
+  readonly [One in Name]: { readonly action: One; readonly subject: Subject } & Inputs[One];
+}[Name];
 
-export type Action = (typeof ACTIONS)[number];
-
-/** An action, with what it expects to find: it changes nothing if somebody else has changed that since. */
-export type ActionRequest = { readonly subject: Subject } & (
-  | {
-      readonly action: 'link';
-      /** The id or the name of a customer's team, or the id of a team's customer. */
-      readonly linkTo: string;
-      /** The customer that the team has, which is replaced; `null`: none. */
-      readonly expectedCustomerId: string | null;
-    }
-  /** `expectedCustomerId`: the customer that the team has. */
-  | { readonly action: 'unlink'; readonly expectedCustomerId: string | null }
-  | {
-      readonly action: 'set-plan';
-      /** The name of the plan; `null` takes away one that was given. */
-      readonly planName: string | null;
-      /** Whether it may be one that no product has and no team has had; not by default. */
-      readonly isNewName?: boolean;
-    }
-  | { readonly action: 'replay' | 'compare' | 'repair' | 'dismiss' | 'restore' | 'redact' }
-);
-
-type RequestOf<Name extends ActionRequest['action']> = Extract<
-  ActionRequest,
-  { readonly action: Name }
->;
+export type ActionRequest = RequestOf<keyof Inputs>;
 
 /** What was done about one subject. */
 export type PerformedAction = Outcome & {
@@ -139,33 +115,50 @@ export async function perform(
   return { callId, results };
 }
 
-async function act(request: ActionRequest, acting: Acting): Promise<Outcome> {
-  const { action, subject } = request;
-  const kinds: readonly Subject['kind'][] = SUBJECTS[action];
-  if (!kinds.includes(subject.kind)) return failed({ code: 'does-not-apply' });
-  switch (request.action) {
-    case 'link':
-      return await link(request, acting);
-    case 'unlink':
-      return await unlink(request, acting);
-    case 'replay':
-      return subject.kind === 'customer'
-        ? await decideParked(subject.id, acting)
-        : await replay(Number(subject.id), acting);
-    case 'compare':
-      return await compareOrRepair(acting, subject.id, true);
-    case 'repair':
-      return await compareOrRepair(acting, subject.id, false);
-    case 'set-plan':
-      return await setPlan(subject.id, request, acting);
-    case 'redact':
-      return await redact(subject.id, acting);
-    // The record of the action is all that is stored.
-    case 'dismiss':
-      return done({ code: 'dismissed' });
-    case 'restore':
-      return done({ code: 'restored' });
-  }
+type Act<Request> = (request: Request, acting: Acting) => Promise<Outcome>;
+
+/** An action on a team that is there. */
+const onTeam =
+  <Request extends ActionRequest>(
+    act: (team: NamedTeam, request: Request, acting: Acting) => Promise<Outcome>,
+  ): Act<Request> =>
+  async (request, acting) => {
+    const { id } = request.subject;
+    const team = await readNamedTeam(acting.database.query, id);
+    if (team === null) return failed({ code: 'no-such-team', text: id });
+    return await act(team, request, acting);
+  };
+
+/** What actions do, and about what. Of a dismissal, the record of the action is all that is stored. */
+const TABLE: {
+  readonly [Name in keyof Inputs]: {
+    readonly subjects: readonly Subject['kind'][];
+    readonly act: Act<RequestOf<Name>>;
+  };
+} = {
+  link: { subjects: ['team', 'customer'], act: link },
+  unlink: { subjects: ['team'], act: onTeam(unlink) },
+  replay: { subjects: ['customer', 'event'], act: replay },
+  compare: { subjects: ['team'], act: onTeam((team, _, acting) => compare(team, true, acting)) },
+  repair: { subjects: ['team'], act: onTeam((team, _, acting) => compare(team, false, acting)) },
+  dismiss: { subjects: [...SUBJECT_KINDS], act: async () => done({ code: 'dismissed' }) },
+  restore: { subjects: [...SUBJECT_KINDS], act: async () => done({ code: 'restored' }) },
+  'set-plan': { subjects: ['team'], act: setPlan },
+  redact: { subjects: ['customer'], act: redact },
+};
+
+/** What the console has buttons for: only a command redacts. */
+export type Action = Exclude<keyof Inputs, 'redact'>;
+
+export const ACTIONS = Object.keys(TABLE).filter((name): name is Action => name !== 'redact');
+
+async function act<Name extends keyof Inputs>(
+  request: RequestOf<Name>,
+  acting: Acting,
+): Promise<Outcome> {
+  const { subjects, act } = TABLE[request.action];
+  if (!subjects.includes(request.subject.kind)) return failed({ code: 'does-not-apply' });
+  return await act(request, acting);
 }
 
 /** Then its events are decided, which also maintenance does. */
@@ -173,11 +166,15 @@ async function link(
   { subject: { kind, id }, linkTo, expectedCustomerId }: RequestOf<'link'>,
   acting: Acting,
 ): Promise<Outcome> {
-  const customerId = kind === 'team' ? linkTo : id;
+  const [named, customerId] = kind === 'team' ? [id, linkTo] : [linkTo, id];
   if (!customerId.startsWith('cus_') || (await isUnknown(customerId, acting))) {
     return failed({ code: 'unknown-customer', customerId });
   }
-  const found = kind === 'team' ? await teamWithId(id, acting) : await teamNamed(acting, linkTo);
+  const found =
+    kind === 'team'
+      ? await readNamedTeam(acting.database.query, named)
+      : await teamNamed(acting, named);
+  if (found === null) return failed({ code: 'no-such-team', text: named });
   if ('code' in found) return failed(found);
   const { id: teamId, customerId: former } = found;
   const linked = { code: 'linked', teamId, customerId, former } as const;
@@ -207,21 +204,14 @@ async function isUnknown(
 }
 
 async function unlink(
-  { subject: { id }, expectedCustomerId }: RequestOf<'unlink'>,
+  { id: teamId, customerId }: NamedTeam,
+  { expectedCustomerId }: RequestOf<'unlink'>,
   acting: Acting,
 ): Promise<Outcome> {
-  const team = await teamWithId(id, acting);
-  if ('code' in team) return failed(team);
-  const { id: teamId, customerId } = team;
   if (customerId === null || expectedCustomerId !== customerId) {
     return failed({ code: 'has-another-customer', teamId, customerId });
   }
   return await changeCustomer({ code: 'unlinked', teamId, customerId }, customerId, acting);
-}
-
-async function teamWithId(id: string, { database: { query } }: Acting) {
-  const team: NamedTeam | null = await readNamedTeam(query, id);
-  return team ?? ({ code: 'no-such-team', text: id } as const);
 }
 
 /** Gives a team its customer, or takes it away from a team that still has the expected one, and records this result. */
@@ -247,32 +237,32 @@ async function changeCustomer(
   }
 }
 
-async function decideParked(customerId: string, acting: Acting): Promise<Outcome> {
-  const [team] = await readNamedTeamsOf(acting.database.query, [customerId], 1);
-  if (team === undefined) return failed({ code: 'no-such-team', text: '' });
-  await acting.settle(customerId);
-  return done({ code: 'done' });
-}
-
 /** With one of these outcomes, the event still needs attention; without any, it is gone. */
 const UNRESOLVED: readonly string[] = ['parked', 'unreadable', 'failed'];
 
-async function replay(position: number, acting: Acting): Promise<Outcome> {
-  const { ingest, database } = acting;
-  const event = await readEventAt(database.query, position);
+async function replay({ subject: { kind, id } }: ActionRequest, acting: Acting): Promise<Outcome> {
+  const { ingest, settle, database } = acting;
+  if (kind === 'customer') {
+    const [team] = await readNamedTeamsOf(database.query, [id], 1);
+    if (team === undefined) return failed({ code: 'no-such-team', text: '' });
+    await settle(id);
+    return done({ code: 'done' });
+  }
+  const event = await eventNamed(acting, id);
   if (event === null) return failed({ code: 'replayed', outcomes: {} });
   const { outcome } = await replayEvent(event, { ingest, query: database.query });
-  return {
-    isDone: !UNRESOLVED.includes(outcome),
-    result: { code: 'replayed', outcomes: { [outcome]: 1 } },
-  };
+  const isDone = !UNRESOLVED.includes(outcome);
+  return { isDone, result: { code: 'replayed', outcomes: { [outcome]: 1 } } };
 }
 
-async function redact(customerId: string, { inTransaction, nonce }: Acting): Promise<Outcome> {
+async function redact(
+  { subject: { id } }: ActionRequest,
+  { inTransaction, nonce }: Acting,
+): Promise<Outcome> {
   // The key is discarded afterward.
   const pseudonymOf = pseudonymsWith(nonce());
   return await inTransaction(async (query) => {
-    const events = await redactEvents(query, customerId, pseudonymOf);
+    const events = await redactEvents(query, id, pseudonymOf);
     return done({ code: 'redacted', events });
   });
 }

@@ -1,6 +1,6 @@
 // Compares one team with Stripe while a person waits: actions.ts calls it.
 
-import { type ApplicationId, readStates } from 'instep-engine/postgres';
+import { readStates } from 'instep-engine/postgres';
 import {
   askForOrder,
   ReconciliationFailed,
@@ -8,21 +8,19 @@ import {
   reconcileCustomer,
 } from 'instep-engine/repair';
 import { readIssuesOf } from '../issues/find-issues.ts';
-import { readNamedTeam } from '../teams/named-teams.ts';
+import type { NamedTeam } from '../teams/named-teams.ts';
 import { type Acting, done, failed, type Outcome } from './audit.ts';
 
 /** Shorter than the deadline of a request. */
 const DEADLINE_MS = 8_000;
 
 /** Compares a team with Stripe, and repairs it unless it is a dry run. Stripe also decides an ambiguous order of events. */
-export async function compareOrRepair(
-  acting: Acting,
-  teamId: ApplicationId,
+export async function compare(
+  team: NamedTeam,
   isDryRun: boolean,
+  acting: Acting,
 ): Promise<Outcome> {
   const { query } = acting.database;
-  const team = await readNamedTeam(query, teamId);
-  if (team === null) return failed({ code: 'no-such-team', text: String(teamId) });
   const { id, customerId } = team;
   if (customerId === null) return failed({ code: 'has-another-customer', teamId: id, customerId });
   const issues: ReconciliationIssue[] = [];

@@ -33,7 +33,7 @@ import { type OpenIssue, readIssuesOf } from '../issues/find-issues.ts';
 import type { PageRequest } from '../runtime/pages.ts';
 import { type NamedTeam, readNamedTeam, readNamedTeamsOf } from '../teams/named-teams.ts';
 import type { OperateContext } from './context.ts';
-import { type RecordedAction, readActionsWithIds } from './find-actions.ts';
+import { findActions, type RecordedAction } from './find-actions.ts';
 import { type PlanStep, readTimeline, type Timeline } from './timeline.ts';
 
 /** A team, why it has its plan, and the newest events of its customer. */
@@ -105,7 +105,7 @@ export async function explainTeam(
     readIssuesOf(context, team),
     readIsCompared(query, customerId),
   ]);
-  const dismissals = dismissedBy === null ? null : await readActionsWithIds(context, [dismissedBy]);
+  const dismissals = findActions(context, { ids: dismissedBy === null ? [] : [dismissedBy] });
   const state = states.of(customerId);
   const subscriptions = subscriptionsOf(customerId ?? '', state, planSelection);
   const { names } = states;
@@ -113,7 +113,7 @@ export async function explainTeam(
   return {
     ...{ team, subscriptions, productNames: names, timeline, issues: open, isCompared },
     status: statusOf(team, state, shouldBe, subscriptions),
-    dismissal: dismissals?.get(dismissedBy ?? 0) ?? null,
+    dismissal: (await dismissals.page()).rows[0] ?? null,
   };
 }
 

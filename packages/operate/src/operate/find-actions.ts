@@ -148,13 +148,3 @@ const FIND_ACTIONS = (tables: ApplicationTables, { beyond, order }: Direction) =
           on starts_with(subject, 'team:')
          and teams.id = ${idFrom(tables.teams.id.type, "substr(subject, length('team:') + 1)")}
        order by acted.id ${order}`;
-
-/** These actions, by their ids. */
-export async function readActionsWithIds(
-  context: ReadContext,
-  ids: readonly number[],
-): Promise<ReadonlyMap<number, RecordedAction>> {
-  if (ids.length === 0) return new Map();
-  const { rows } = await findActions(context, { ids }).page({ limit: ids.length });
-  return new Map(rows.map((action) => [action.id, action]));
-}

@@ -9,7 +9,6 @@ import {
   readEventsAt,
   type SortOrder,
 } from 'instep-engine/log';
-import type { Query } from 'instep-engine/postgres';
 import { pseudonymsWith, redactBody } from 'instep-engine/repair';
 import type { EventSubscription } from 'instep-engine/rule';
 import {
@@ -135,14 +134,11 @@ const dateOf = (ms: number | undefined) => (ms === undefined ? undefined : new D
  * ```
  */
 export async function eventNamed(context: ReadContext, text: string): Promise<EventRow | null> {
-  if (/^\d+$/.test(text)) return await readEventAt(context.database.query, Number(text));
+  if (/^\d{1,15}$/.test(text)) {
+    return (await readEventsAt(context.database.query, [Number(text)]))[0] ?? null;
+  }
   for await (const event of findEvents(context, { eventId: text }).all()) return event;
   return null;
-}
-
-export async function readEventAt(query: Query, position: number): Promise<EventRow | null> {
-  if (!Number.isSafeInteger(position)) return null;
-  return (await readEventsAt(query, [position]))[0] ?? null;
 }
 
 /**

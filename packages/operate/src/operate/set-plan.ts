@@ -1,13 +1,13 @@
 // Gives a team a plan without a subscription, as the application would: a gift, a partner, an internal team. Or takes it away.
 
 import {
-  type ApplicationId,
   lockTeam,
   readProductNames as readNames,
   readStates,
   writePlan,
 } from 'instep-engine/postgres';
 import { hasPlan, NO_PLAN, partOf, planWriterOf } from 'instep-engine/rule';
+import type { Subject } from '../teams/subject.ts';
 import { type Acting, done, failed, type Outcome } from './audit.ts';
 import type { OperateContext } from './context.ts';
 
@@ -58,7 +58,7 @@ export const readProductNames = async (
 ): Promise<ReadonlyMap<string, string>> => await readNames(query, productIds);
 
 type Wanted = {
-  /** `null`: none. */
+  readonly subject: Subject;
   readonly planName: string | null;
   readonly isNewName?: boolean;
 };
@@ -68,8 +68,7 @@ type Wanted = {
  * next event or comparison would take the plan away.
  */
 export async function setPlan(
-  teamId: ApplicationId,
-  { planName, isNewName = false }: Wanted,
+  { subject: { id: teamId }, planName, isNewName = false }: Wanted,
   { database, inTransaction, operator }: Acting,
 ): Promise<Outcome> {
   if (planName !== null && !isNewName) {
@@ -78,7 +77,7 @@ export async function setPlan(
   }
   return await inTransaction<Outcome>(async (query) => {
     const team = await lockTeam(query, teamId);
-    if (team === null) return failed({ code: 'no-such-team', text: String(teamId) });
+    if (team === null) return failed({ code: 'no-such-team', text: teamId });
     const { id, customerId, plan } = team;
     // The table has no column for it.
     if (plan.planName === undefined) return failed({ code: 'does-not-apply' });

@@ -14,7 +14,7 @@ import { type Reason, readHistory } from '../event-log/reasons.ts';
 import { type Direction, type Page, type PageRequest, searchOf } from '../runtime/pages.ts';
 import type { NamedTeam } from '../teams/named-teams.ts';
 import type { OperateContext } from './context.ts';
-import { type RecordedAction, readActionsWithIds } from './find-actions.ts';
+import { findActions, type RecordedAction } from './find-actions.ts';
 
 /** A team's plan before and after something; `null` where it is not known. */
 export type PlanStep = { readonly before: PlanInRow | null; readonly after: PlanInRow | null };
@@ -123,19 +123,22 @@ const KEY = /^([1-3])-(\d{1,15})-(\d{1,16})$/;
  * is part of the item.
  */
 export async function readTimeline(
-  { database: { query }, planSelection }: OperateContext,
+  context: OperateContext,
   team: NamedTeam,
   request: PageRequest<string>,
 ): Promise<Timeline> {
+  const { planSelection } = context;
+  const { query } = context.database;
   const { id: teamId, customerId } = team;
 
   async function complete(rows: readonly Row[]): Promise<TimelineItem[]> {
     const idsOf = (kind: Row['kind']) => rows.flatMap((row) => (row.kind === kind ? row.id : []));
     const of = { planSelection, teams: [team], positions: idsOf('event') };
-    const [actions, { log, explain }] = await Promise.all([
-      readActionsWithIds({ database: { query } }, idsOf('action')),
+    const [acted, { log, explain }] = await Promise.all([
+      findActions(context, { ids: idsOf('action') }).page({ limit: rows.length }),
       readHistory(query, customerId, of),
     ]);
+    const actions = new Map(acted.rows.map((action) => [action.id, action]));
     const events = new Map(log.map((event) => [event.position, event]));
     return rows.flatMap(({ kind, id, change, ...row }): TimelineItem[] => {
       const plans = change && { before: change.before, after: change.after };

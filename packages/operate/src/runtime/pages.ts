@@ -65,6 +65,11 @@ type List<Stored, Row, Key> = {
 /** How many rows a statement examines that no index helps to find those that match: it takes some milliseconds. */
 export const EXAMINED = 5_000;
 
+/** A search stops after this time, because a person is waiting. */
+const PAGE_MS = 30;
+
+const READ_AT_ONCE = 500;
+
 /** The rows that a statement finds. */
 export function searchOf<Stored extends object, Row, Key extends ApplicationId>(
   query: Query,
@@ -85,61 +90,48 @@ export function searchOf<Stored extends object, Row, Key extends ApplicationId>(
     };
   }
 
-  return {
-    page: ({ start = null, limit = 50 } = {}) => readPage({ keyOf, read }, start, limit),
-    async *all() {
-      let start: PageStart<Key> | null = null;
-      do {
-        const page: Page<Row, Key> = await readPage({ keyOf, read }, start, READ_AT_ONCE);
-        yield* page.rows;
-        start = page.next === null ? null : { side: 'after', key: page.next };
-      } while (start !== null);
-    },
-  };
-}
-
-/** A search stops after this time, because a person is waiting. */
-const PAGE_MS = 30;
-
-const READ_AT_ONCE = 500;
-
-type Readable<Row, Key> = {
-  readonly keyOf: (row: Row) => Key | null;
-  readonly read: (part: Part<Key>, isBackwards: boolean) => Promise<Examined<Row, Key>>;
-};
-
-/** Reads a page of a list, in parts until it is full or time runs out. */
-async function readPage<Row, Key extends ApplicationId>(
-  { keyOf, read }: Readable<Row, Key>,
-  start: PageStart<Key> | null,
-  limit: number,
-): Promise<Page<Row, Key>> {
-  const isBackwards = start?.side === 'before';
-  const startedAtMs = performance.now();
-  const found: Row[] = [];
-  let examinedTo = start?.key ?? null;
-  do {
-    // One more than the page has shows that there is another page.
-    const missing = limit + 1 - found.length;
-    const part = await read({ from: examinedTo, limit: missing }, isBackwards);
-    found.push(...part.found);
-    examinedTo = part.examinedTo;
-  } while (
-    found.length <= limit &&
-    examinedTo !== null &&
-    performance.now() - startedAtMs < PAGE_MS
-  );
-  const rows = found.slice(0, limit);
-  const [nearest, farthest] = [rows[0], rows.at(-1)];
-  const isFull = found.length > limit && farthest !== undefined;
-  const searchedTo = isFull ? null : examinedTo;
-  const onward = isFull ? keyOf(farthest) : searchedTo;
-  if (!isBackwards) {
-    const previous = nearest === undefined ? (searchedTo ?? start?.key) : keyOf(nearest);
-    return { rows, next: onward, previous: start && (previous ?? null), searchedTo };
+  /** In parts, until the page is full or time runs out. */
+  async function page({
+    start = null,
+    limit = 50,
+  }: PageRequest<Key> = {}): Promise<Page<Row, Key>> {
+    const isBackwards = start?.side === 'before';
+    const startedAtMs = performance.now();
+    const found: Row[] = [];
+    let examinedTo = start?.key ?? null;
+    do {
+      // One more than the page has shows that there is another page.
+      const part = await read({ from: examinedTo, limit: limit + 1 - found.length }, isBackwards);
+      found.push(...part.found);
+      examinedTo = part.examinedTo;
+    } while (
+      found.length <= limit &&
+      examinedTo !== null &&
+      performance.now() - startedAtMs < PAGE_MS
+    );
+    const rows = found.slice(0, limit);
+    const [nearest, farthest] = [rows[0], rows.at(-1)];
+    const isFull = found.length > limit && farthest !== undefined;
+    const searchedTo = isFull ? null : examinedTo;
+    const onward = isFull ? keyOf(farthest) : searchedTo;
+    if (!isBackwards) {
+      const previous = nearest === undefined ? (searchedTo ?? start?.key) : keyOf(nearest);
+      return { rows, next: onward, previous: start && (previous ?? null), searchedTo };
+    }
+    // The full first page instead of a partial one.
+    if (onward === null) return await page({ limit });
+    const next = nearest === undefined ? searchedTo : keyOf(nearest);
+    return { rows: rows.reverse(), next, previous: onward, searchedTo };
   }
-  // The full first page instead of a partial one.
-  if (onward === null) return await readPage({ keyOf, read }, null, limit);
-  const next = nearest === undefined ? searchedTo : keyOf(nearest);
-  return { rows: rows.reverse(), next, previous: onward, searchedTo };
+
+  async function* all() {
+    let start: PageStart<Key> | null = null;
+    do {
+      const { rows, next }: Page<Row, Key> = await page({ start, limit: READ_AT_ONCE });
+      yield* rows;
+      start = next === null ? null : { side: 'after', key: next };
+    } while (start !== null);
+  }
+
+  return { page, all };
 }

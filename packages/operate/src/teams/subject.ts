@@ -1,4 +1,4 @@
-const SUBJECT_KINDS = ['team', 'customer', 'event'] as const;
+export const SUBJECT_KINDS = ['team', 'customer', 'event'] as const;
 
 /** What an action is about. */
 export type Subject = {
