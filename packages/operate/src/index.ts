@@ -27,7 +27,6 @@ export type {
 export {
   type ChangeCause as PlanChangeCause,
   type EventSubscription as SubscriptionState,
-  GRANTING_STATUSES,
   type Json,
   type JsonObject,
   type PlanInRow as TeamPlan,
@@ -49,7 +48,6 @@ export {
   DELETED_TYPE,
   type EventOrigin,
   HANDLED_TYPES,
-  LOGGED_TYPES,
   type Mode,
   SNAPSHOT_TYPE,
 } from 'instep-engine/stripe';
@@ -89,5 +87,5 @@ export type {
 export * from './operate/waiting-customers.ts';
 export { type CsvValue, csvLine } from './runtime/csv.ts';
 export type { Page, PageEnds, PageRequest, PageStart, Search } from './runtime/pages.ts';
-export type { LostPlan, NamedTeam } from './teams/named-teams.ts';
+export { type LostPlan, type NamedTeam, readTeam } from './teams/named-teams.ts';
 export { parseSubject, type Subject, subjectText } from './teams/subject.ts';

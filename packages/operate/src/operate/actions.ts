@@ -5,7 +5,7 @@ import { pseudonymsWith, redactEvents } from 'instep-engine/repair';
 import { InstepError } from 'instep-engine/runtime';
 import { unlessRefused } from 'instep-engine/stripe';
 import { replayEvent } from '../event-log/replay.ts';
-import { type NamedTeam, readNamedTeam, readNamedTeamsOf } from '../teams/named-teams.ts';
+import { type NamedTeam, readNamedTeamsOf, readTeam } from '../teams/named-teams.ts';
 import { SUBJECT_KINDS, type Subject, subjectText } from '../teams/subject.ts';
 import { type Acting, done, failed, type Outcome, recorded } from './audit.ts';
 import { compare } from './compare.ts';
@@ -15,7 +15,7 @@ import { teamNamed } from './find-teams.ts';
 import { setPlan } from './set-plan.ts';
 
 /** What each action takes besides its subject. It changes nothing if somebody else has changed what it expects to find. */
-type Inputs = {
+export type ActionInputs = {
   /** Gives a team a customer, and the plan that the customer's events yield. */
   readonly link: {
     /** The id or the name of a customer's team, or the id of a team's customer. */
@@ -45,11 +45,10 @@ type Inputs = {
   readonly redact: object;
 };
 
-type RequestOf<Name extends keyof Inputs> = {
-  readonly [One in Name]: { readonly action: One; readonly subject: Subject } & Inputs[One];
+/** An action, or one of these, on a subject. */
+export type ActionRequest<Name extends keyof ActionInputs = keyof ActionInputs> = {
+  readonly [One in Name]: { readonly action: One; readonly subject: Subject } & ActionInputs[One];
 }[Name];
-
-export type ActionRequest = RequestOf<keyof Inputs>;
 
 /** What was done about one subject. */
 export type PerformedAction = Outcome & {
@@ -124,16 +123,16 @@ const onTeam =
   ): Act<Request> =>
   async (request, acting) => {
     const { id } = request.subject;
-    const team = await readNamedTeam(acting.database.query, id);
+    const team = await readTeam(acting, id);
     if (team === null) return failed({ code: 'no-such-team', text: id });
     return await act(team, request, acting);
   };
 
 /** What actions do, and about what. Of a dismissal, the record of the action is all that is stored. */
 const TABLE: {
-  readonly [Name in keyof Inputs]: {
+  readonly [Name in keyof ActionInputs]: {
     readonly subjects: readonly Subject['kind'][];
-    readonly act: Act<RequestOf<Name>>;
+    readonly act: Act<ActionRequest<Name>>;
   };
 } = {
   link: { subjects: ['team', 'customer'], act: link },
@@ -148,12 +147,12 @@ const TABLE: {
 };
 
 /** What the console has buttons for: only a command redacts. */
-export type Action = Exclude<keyof Inputs, 'redact'>;
+export type Action = Exclude<keyof ActionInputs, 'redact'>;
 
 export const ACTIONS = Object.keys(TABLE).filter((name): name is Action => name !== 'redact');
 
-async function act<Name extends keyof Inputs>(
-  request: RequestOf<Name>,
+async function act<Name extends keyof ActionInputs>(
+  request: ActionRequest<Name>,
   acting: Acting,
 ): Promise<Outcome> {
   const { subjects, act } = TABLE[request.action];
@@ -163,17 +162,14 @@ async function act<Name extends keyof Inputs>(
 
 /** Then its events are decided, which also maintenance does. */
 async function link(
-  { subject: { kind, id }, linkTo, expectedCustomerId }: RequestOf<'link'>,
+  { subject: { kind, id }, linkTo, expectedCustomerId }: ActionRequest<'link'>,
   acting: Acting,
 ): Promise<Outcome> {
   const [named, customerId] = kind === 'team' ? [id, linkTo] : [linkTo, id];
   if (!customerId.startsWith('cus_') || (await isUnknown(customerId, acting))) {
     return failed({ code: 'unknown-customer', customerId });
   }
-  const found =
-    kind === 'team'
-      ? await readNamedTeam(acting.database.query, named)
-      : await teamNamed(acting, named);
+  const found = kind === 'team' ? await readTeam(acting, named) : await teamNamed(acting, named);
   if (found === null) return failed({ code: 'no-such-team', text: named });
   if ('code' in found) return failed(found);
   const { id: teamId, customerId: former } = found;
@@ -205,7 +201,7 @@ async function isUnknown(
 
 async function unlink(
   { id: teamId, customerId }: NamedTeam,
-  { expectedCustomerId }: RequestOf<'unlink'>,
+  { expectedCustomerId }: ActionRequest<'unlink'>,
   acting: Acting,
 ): Promise<Outcome> {
   if (customerId === null || expectedCustomerId !== customerId) {

@@ -31,7 +31,7 @@ import { type EventOrigin, originOfBody } from 'instep-engine/stripe';
 import { type Reason, readHistory } from '../event-log/reasons.ts';
 import { type OpenIssue, readIssuesOf } from '../issues/find-issues.ts';
 import type { PageRequest } from '../runtime/pages.ts';
-import { type NamedTeam, readNamedTeam, readNamedTeamsOf } from '../teams/named-teams.ts';
+import { type NamedTeam, readNamedTeamsOf, readTeam } from '../teams/named-teams.ts';
 import type { OperateContext } from './context.ts';
 import { findActions, type RecordedAction } from './find-actions.ts';
 import { type PlanStep, readTimeline, type Timeline } from './timeline.ts';
@@ -96,7 +96,7 @@ export async function explainTeam(
 ): Promise<ExplainedTeam | null> {
   const { planSelection } = context;
   const { query } = context.database;
-  const team = await readNamedTeam(query, teamId);
+  const team = await readTeam(context, teamId);
   if (team === null) return null;
   const { customerId } = team;
   const [timeline, states, { open, dismissedBy }, isCompared] = await Promise.all([

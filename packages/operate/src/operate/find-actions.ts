@@ -36,14 +36,15 @@ export type RecordedAction = {
   /** `null`: the subject is not a team, or the team is gone or has no name. */
   readonly teamName: string | null;
   /** The action that reverses it, if nobody has changed the team since; `null`: there is none. */
-  readonly reverse: Reversal | null;
+  readonly reverse: ActionRequest<'link' | 'unlink' | 'restore'> | null;
 };
-
-type Reversal = ActionRequest & { readonly action: 'link' | 'unlink' | 'restore' };
 
 type Stored = Omit<RecordedAction, 'reverse'>;
 
-function reverseOf({ subject: text, result }: Stored): Reversal | null {
+function reverseOf({
+  subject: text,
+  result,
+}: Stored): ActionRequest<'link' | 'unlink' | 'restore'> | null {
   const subject = parseSubject(text);
   if (subject === null) return null;
   switch (result.code) {

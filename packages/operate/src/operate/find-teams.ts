@@ -23,7 +23,6 @@ import {
   type NamedTeam,
   namedTeam,
   readExactTeams,
-  readNamedTeam,
   readNamedTeamsOf,
   readTeamsWithName,
 } from '../teams/named-teams.ts';
@@ -163,21 +162,6 @@ export async function findCustomers(
 ): Promise<FoundCustomers> {
   const customerIds = [id, ...(await readCustomerIdsOf(query, id, limit))];
   return { customerIds, teams: await readNamedTeamsOf(query, customerIds, limit) };
-}
-
-/**
- * The team with this id; `null` when there is none.
- *
- * @example
- * ```ts
- * console.log(await readTeam(context, 7)); // null
- * ```
- */
-export async function readTeam(
-  { database: { query } }: ReadContext,
-  id: ApplicationId,
-): Promise<NamedTeam | null> {
-  return await readNamedTeam(query, id);
 }
 
 /** How many teams are offered for a text that is neither an id nor a name. */

@@ -99,7 +99,7 @@ const READ_PROBABLE_TEAMS = (tables: ApplicationTables) => `
              ${namedTeam(tables)}
         from unnest($1::text[], $2::text[]) with ordinality as asked (named, address, index)
        cross join lateral (
-               select 'metadata' as because, ${idFrom(tables.teams.idType, 'named')} as team_id
+               select 'metadata' as because, ${idFrom(tables.teams.id.type, 'named')} as team_id
                 union all
                select 'address', team_id
                  from (${teamsOfEmail(tables, 'address')}) as member

@@ -4,6 +4,7 @@
 import {
   type ApplicationId,
   type ApplicationTables,
+  type Database,
   idFrom,
   type Query,
   type Team,
@@ -111,16 +112,24 @@ function readerOf<Value>(name: string, condition: (tables: ApplicationTables) =>
 /** A customer has more than one team only by accident. */
 const MAX_TEAMS = 1_000;
 
-/** The teams with these ids, as they are entered. */
-const readTeamsWithIds = readerOf<readonly string[]>(
-  'read_named_teams',
-  ({ teams }) =>
-    `id = any (array(select ${idFrom(teams.id.type, 'entered.id')} from unnest($1::text[]) as entered (id)))`,
+const readTeamsWithId = readerOf<string>(
+  'read_team',
+  ({ teams }) => `id = ${idFrom(teams.id.type, '$1::text')}`,
 );
 
-/** The team with this id, or `null`. */
-export async function readNamedTeam(query: Query, id: ApplicationId): Promise<NamedTeam | null> {
-  return (await readTeamsWithIds(query, [String(id)]))[0] ?? null;
+/**
+ * The team with this id; `null` when there is none.
+ *
+ * @example
+ * ```ts
+ * console.log(await readTeam(context, 7)); // null
+ * ```
+ */
+export async function readTeam(
+  { database: { query } }: { readonly database: Pick<Database, 'query'> },
+  id: ApplicationId,
+): Promise<NamedTeam | null> {
+  return (await readTeamsWithId(query, String(id)))[0] ?? null;
 }
 
 /** The first teams with exactly this name. */
