@@ -53,6 +53,13 @@ type Row = {
   readonly dismissedBy: number | null;
 };
 
+/** SQL: the subject, from as few columns as possible: a list in its order is then read from an index. */
+const SUBJECT_SQL = {
+  team: "coalesce('team:' || team_id, 'customer:' || customer_id)",
+  customer: "'customer:' || customer_id",
+  event: "'event:' || (evidence ->> 'position')",
+};
+
 /** SQL: all that have an issue, each with the dismissal since its last change that was not taken back. */
 const rowsOf = (code: SubjectIssueCode, tables: ApplicationTables) => `
         select ${SUBJECT_ISSUES.indexOf(code)} as rank,
@@ -69,15 +76,13 @@ const rowsOf = (code: SubjectIssueCode, tables: ApplicationTables) => `
                   limit 1
                ) as dismissed_by
           from (
-                 select *,
-                        coalesce('team:' || team_id, 'customer:' || customer_id, 'event:' || (evidence ->> 'position'))
-                          as subject
+                 select *, ${SUBJECT_SQL[ISSUES[code].concerns]} as subject
                    from (${ISSUES[code].rows(tables)}) as found
                ) as issue`;
 
 /** SQL: the issues with these codes, those of each code from its own index. */
 const findText = (
-  codes: readonly SubjectIssueCode[],
+  { codes, isOfCustomer }: { codes: readonly SubjectIssueCode[]; isOfCustomer: boolean },
   tables: ApplicationTables,
   { beyond, order }: Direction,
 ) => {
@@ -86,7 +91,7 @@ const findText = (
                (select *
                   from (${rowsOf(code, tables)}) as issue
                  where (rank, key, subject) ${beyond} ($1, $2, $3)
-                   and ($4::text is null or customer_id = $4)
+                   and ${isOfCustomer ? 'customer_id = $4' : '$4::text is null'}
                    and ($5 or dismissed_by is null)
                  order by key ${order}, subject ${order}
                  limit $6)`,
@@ -163,9 +168,10 @@ export function findIssues(
 ): Search<OpenIssue, string> {
   const { code, customerId = null, includesDismissed = false } = filter;
   const codes = code === undefined ? SUBJECT_ISSUES : [code];
+  const wanted = { codes, isOfCustomer: customerId !== null };
   return searchOf<Row, OpenIssue, string>(context.database.query, {
     name: `find_issues_${code ?? 'all'}`,
-    text: (tables, direction) => findText(codes, tables, direction),
+    text: (tables, direction) => findText(wanted, tables, direction),
     values({ from, limit }) {
       const [, rank = -1, key = '', subject = ''] = /^(\d+) (\S*) (.*)$/s.exec(from ?? '') ?? [];
       return [Number(rank), key, subject, customerId, includesDismissed, limit];
