@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { IngestPipeline } from 'instep-engine/log';
 import { createLogger, type Logger } from 'instep-engine/runtime';
-import { createGet, createStripeApi, keyKindOf, type StripeApi } from 'instep-engine/stripe';
+import { createGet, createStripeApi, type Get, keyKindOf } from 'instep-engine/stripe';
 import type { OperateContext, Operated } from 'instep-operate';
 import { type Config, ConfigInvalid, type Environment, readPart } from '../config/config.ts';
 import { openDatabase } from '../database/connect.ts';
@@ -81,18 +81,11 @@ type ContextOptions = Pick<
 /** More events than an operator replays at once. */
 const MAX_QUEUED = 100_000;
 
-async function refuse(): Promise<never> {
+const refuse: Get = async () => {
   throw new ConfigInvalid([{ variable: 'STRIPE_SECRET_KEY', problem: 'is not set', remedy: null }]);
-}
-
-const WITHOUT_STRIPE: StripeApi = {
-  retrieveProductName: async () => null,
-  retrieveSubscription: refuse,
-  retrieveCheckoutSession: refuse,
-  listEvents: refuse,
-  listSubscriptions: refuse,
-  retrieveCustomer: refuse,
 };
+
+const WITHOUT_STRIPE = { ...createStripeApi(refuse), retrieveProductName: async () => null };
 
 /** Makes a context of a database, with an ingest pipeline of its own. */
 export function createContext({ stripeApi, ...given }: ContextOptions): OperateContext {
