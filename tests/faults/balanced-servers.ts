@@ -3,11 +3,7 @@ import { expect } from 'vitest';
 import type { Database } from '../support/internals/database.ts';
 import { startHttpProxy } from '../support/network/http-proxy.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
-import {
-  type InstepOptions,
-  type InstepProcess,
-  startInstep,
-} from '../support/process/instep-process.ts';
+import { type InstepProcess, startInstep } from '../support/process/instep-process.ts';
 import type { Figures } from './load.ts';
 import { expectServed, startRegularTraffic } from './regular-traffic.ts';
 
@@ -16,7 +12,7 @@ export type BalancedServers = {
   /** The running servers, the oldest one first. */
   readonly running: readonly InstepProcess[];
   /** Starts another server, and waits until it gets requests. */
-  start(options?: InstepOptions): Promise<void>;
+  start(): Promise<void>;
   /** Stops the oldest server, which must exit with 0. */
   stopOldest(): Promise<void>;
   /** Waits for this many more acknowledged events. */
@@ -49,9 +45,8 @@ export async function startBalancedServers(): Promise<BalancedServers> {
     if (isReady.has(server)) isReady.set(server, answer?.status === 200);
   }
 
-  async function start(options?: InstepOptions): Promise<void> {
-    const environment = { DATABASE_URL: url.href, SHUTDOWN_DELAY_MS: '1000' };
-    const server = await startInstep(environment, options);
+  async function start(): Promise<void> {
+    const server = await startInstep({ DATABASE_URL: url.href, SHUTDOWN_DELAY_MS: '1000' });
     running.push(server);
     isReady.set(server.url, false);
     while (isReady.get(server.url) === false) await sleep(ASK_INTERVAL_MS);

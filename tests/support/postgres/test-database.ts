@@ -61,17 +61,23 @@ export function connect(url: URL, options: Partial<DatabaseOptions> = {}): Datab
  * Migrates a database as a newer version would: with a migration that this version is compatible with, or
  * with one that it is not.
  */
-export async function migrateByNewer(database: Database, kind: 'additive' | 'breaking') {
+export async function migrateByNewer(
+  database: Database,
+  kind: 'additive' | 'breaking',
+  sql = 'create table instep.tomorrow (id integer)',
+) {
   const version = newestVersion() + 1;
   const compatibleFrom = kind === 'additive' ? newestVersion() : version;
-  const sql = 'create table instep.tomorrow (id integer)';
   const newer = { owner: 'engine', version, name: 'tomorrow', sql, compatibleFrom };
   return await migrate(database, { migrations: [...MIGRATIONS, newer] });
 }
 
 /** Undoes the newer version's migration. */
-export async function undoNewer({ query }: Database): Promise<void> {
-  await query('drop table instep.tomorrow');
+export async function undoNewer(
+  { query }: Database,
+  sql = 'drop table instep.tomorrow',
+): Promise<void> {
+  await query(sql);
   await query(`delete from instep.migrations where name = 'tomorrow'`);
 }
 

@@ -39,11 +39,9 @@ export function createFolder(): string {
   return folder;
 }
 
-export type InstepOptions = {
+type InstepOptions = {
   /** The working directory; by default, a new folder. */
   readonly folder?: string | undefined;
-  /** The compiled program; by default, that of `dist`. */
-  readonly program?: string | undefined;
   /** Whether standard input stays open. By default it is empty. */
   readonly hasInput?: boolean;
 };
@@ -54,9 +52,9 @@ type LogLine = Readonly<Record<string, unknown>>;
 export function spawnInstep(
   args: readonly string[],
   environment: Environment,
-  { folder = createFolder(), program = PROGRAM, hasInput = false }: InstepOptions = {},
+  { folder = createFolder(), hasInput = false }: InstepOptions = {},
 ) {
-  const child = spawn(process.execPath, [program, ...args], {
+  const child = spawn(process.execPath, [PROGRAM, ...args], {
     cwd: folder,
     env: { PATH: process.env.PATH, TMPDIR: tmpdir(), ...environment },
     stdio: ['pipe', 'pipe', 'pipe'],
