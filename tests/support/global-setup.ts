@@ -37,12 +37,15 @@ export async function setup(project: TestProject): Promise<(() => Promise<void>)
   const embedded = await startEmbeddedPostgres();
   const installed = isComplete ? await startInstalledPostgres() : null;
   const running = [embedded, ...(installed === null ? [] : [installed])];
-  await Promise.all(running.map(({ url }) => createTemplate(url)));
-  const servers: Servers = running.map(({ name, url }) => ({ name, url }));
+  const servers: Servers = running.map(({ name, cluster }) => ({ name, url: cluster.url.href }));
+  await Promise.all(servers.map(({ url }) => createTemplate(url)));
   process.env[SHARED] = JSON.stringify(servers);
   project.provide('postgresServers', servers);
   return async () => {
-    await Promise.all(running.map((server) => server.stop()));
+    for (const { cluster } of running) {
+      await cluster.end('SIGINT');
+      await cluster.remove();
+    }
     const leftovers = await findLeftovers(directory);
     rmSync(directory, { recursive: true, force: true });
     if (leftovers.length > 0) {

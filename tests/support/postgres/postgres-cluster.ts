@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { prepareBinaries } from 'instep-embedded-postgres/src/binaries.ts';
+import { type Binaries, prepareBinaries } from 'instep-embedded-postgres/src/binaries.ts';
 import { createCluster, DATABASE, USER } from 'instep-embedded-postgres/src/cluster.ts';
 import { findPostgresPackage } from 'instep-embedded-postgres/src/postgres-package.ts';
 import { spawnOptions } from 'instep-embedded-postgres/src/run-program.ts';
@@ -25,38 +25,63 @@ import { DATABASE_PASSWORD } from '../secrets/test-secrets.ts';
 const run = promisify(execFile);
 
 const WHO_MAY_CONNECT = [
+  'local all all trust',
   'host all all 127.0.0.1/32 trust',
   'host replication all 127.0.0.1/32 trust',
 ];
 const START_DEADLINE_MS = 30_000;
 const ASK_TIMEOUT_MS = 20_000;
 
-/** A PostgreSQL server on a port of loopback that a test can kill, freeze and copy. */
+export type ClusterOptions = {
+  /** Its programs; by default, those of the package from npm. */
+  readonly binaries?: Binaries;
+  /** The folder of another package from npm. */
+  readonly packageFolder?: string;
+  /** Whether it listens on a socket in its folder, and on no port. */
+  readonly hasSocket?: boolean;
+  readonly settings?: readonly string[];
+};
+
+/** A PostgreSQL server that a test can kill, freeze and copy. */
 export class PostgresCluster {
   readonly folder: string;
+  /** On loopback; 0 without one. */
   readonly port: number;
   readonly #postgres: string;
   readonly #user: ServerUser;
+  readonly #settings: readonly string[];
   #process: ChildProcess | null = null;
 
-  private constructor(folder: string, port: number, postgres: string, user: ServerUser) {
+  private constructor(
+    folder: string,
+    port: number,
+    { postgres, user, settings }: { postgres: string; user: ServerUser; settings: string[] },
+  ) {
     this.folder = folder;
     this.port = port;
     this.#postgres = postgres;
     this.#user = user;
+    this.#settings = settings;
   }
 
   /** Creates an empty, stopped server in a new folder below this one. */
-  static async create(home = tmpdir()): Promise<PostgresCluster> {
+  static async create(home = tmpdir(), options: ClusterOptions = {}): Promise<PostgresCluster> {
     const user = userOfNewCluster();
     const parent = mkdtempSync(join(home, 'instep-cluster-'));
     chmodSync(parent, 0o755);
-    const binaries = await prepareBinaries(await findPostgresPackage(), parent, user);
+    const found = await findPostgresPackage();
     const folder = join(parent, 'cluster');
+    const installed = { ...found, folder: options.packageFolder ?? found.folder };
+    const binaries = options.binaries ?? (await prepareBinaries(installed, parent, user));
     await createCluster(folder, binaries, user);
     writeFileSync(join(folder, 'pg_hba.conf'), `${WHO_MAY_CONNECT.join('\n')}\n`);
     appendFileSync(join(folder, 'postgresql.conf'), "unix_socket_directories = ''\n");
-    return new PostgresCluster(folder, await freePort(), binaries.postgres, user);
+    const port = options.hasSocket ? 0 : await freePort();
+    const place = options.hasSocket
+      ? ['listen_addresses=', `unix_socket_directories=${folder}`]
+      : ['listen_addresses=127.0.0.1', `port=${port}`, 'wal_keep_size=256MB'];
+    const settings = [...place, ...(options.settings ?? [])];
+    return new PostgresCluster(folder, port, { postgres: binaries.postgres, user, settings });
   }
 
   /** Replaces this server with a running standby of the primary. */
@@ -92,6 +117,11 @@ export class PostgresCluster {
   }
 
   get url(): URL {
+    if (this.port === 0) {
+      return new URL(
+        `postgres:///${DATABASE}?host=${encodeURIComponent(this.folder)}&user=${USER}`,
+      );
+    }
     return new URL(`postgres://${USER}:${DATABASE_PASSWORD}@127.0.0.1:${this.port}/${DATABASE}`);
   }
 
@@ -168,8 +198,7 @@ export class PostgresCluster {
   }
 
   #spawn(): ChildProcess {
-    const settings = ['listen_addresses=127.0.0.1', `port=${this.port}`, 'wal_keep_size=256MB'];
-    const options = settings.flatMap((setting) => ['-c', setting]);
+    const options = this.#settings.flatMap((setting) => ['-c', setting]);
     return spawn(this.#postgres, ['-D', this.folder, ...options], {
       ...spawnOptions(this.#user),
       stdio: 'ignore',
