@@ -3,47 +3,33 @@ import {
   type Difference,
   explainTeam,
   findIssues,
-  openContext,
-  perform,
   type ReconciliationIssue,
   rebuildTeams,
   reconcileTeams,
 } from 'instep/operate';
-import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { readAccess } from '../support/internals/access.ts';
-import { addTeam, readTeam } from '../support/internals/rows.ts';
+import { NO_PLAN } from '../support/service/contract-service.ts';
 import { createJobsWithoutStripe } from '../support/service/jobs-without-stripe.ts';
 import { eventBody, received } from '../support/stripe/events.ts';
-import { openAccount } from '../support/stripe/reconciled-account.ts';
+import { openOperatedAccount, teamOf } from '../support/stripe/operated-account.ts';
 
-const account = await openAccount();
-const { database } = account;
-const { query } = database;
-const context = await openContext({ environment: account.environment });
-const operator = { name: 'user:7', how: 'application' } as const;
-afterAll(() => context.close());
+const { account, context, query, operator, act, empty, newTeam, planOf, link, unlink } =
+  await openOperatedAccount();
 
 const { signal } = new AbortController();
 const NOW = Math.floor(Date.now() / 1_000);
-const NONE = {
-  ...{ providerSubscriptionId: null, providerProductId: null },
-  ...{ planName: null, subscriptionStatus: null },
-};
-const GIFT = { ...NONE, planName: 'Partner', subscriptionStatus: 'active' };
+const GIFT = { ...NO_PLAN, planName: 'Partner', subscriptionStatus: 'active' };
 
 beforeEach(async () => {
-  await query(`truncate teams, instep.events, instep.customers, instep.findings,
-                        instep.plan_changes, instep.operator_actions cascade`);
-  for (const { id } of account.subscriptions.newestFirst()) account.subscriptions.delete(id);
+  await empty();
   account.customers.set({ id: 'cus_1' });
 });
-
-const planOf = async (id: ApplicationId) => (await readTeam(query, id))?.plan;
 
 /** The application writes a plan to the row of a team. */
 async function write(id: ApplicationId, plan: object = GIFT): Promise<void> {
   const { providerSubscriptionId, providerProductId, planName, subscriptionStatus } = {
-    ...NONE,
+    ...NO_PLAN,
     ...plan,
   };
   await query(
@@ -58,7 +44,7 @@ async function write(id: ApplicationId, plan: object = GIFT): Promise<void> {
 }
 
 async function teamWith(customerId: string | null, plan: object = GIFT): Promise<ApplicationId> {
-  const id = await addTeam(query, { name: 'Acme', customerId });
+  const id = await newTeam('Acme', customerId);
   await write(id, plan);
   return id;
 }
@@ -73,19 +59,15 @@ async function happen(
   await account.happen({ ...fields, status, createdSeconds: NOW - 1_000 + secondsLater }, how);
 }
 
-async function act(action: 'repair' | 'unlink', id: ApplicationId): Promise<void> {
-  const subject = { kind: 'team', id: String(id) } as const;
-  const expectedCustomerId = (await readTeam(query, id))?.customerId ?? null;
-  await perform(context, operator, [{ action, subject, expectedCustomerId }]);
-}
+const repair = (id: ApplicationId) => act({ action: 'repair', subject: teamOf(id) });
 
 /** Runs whatever compares teams, or repairs them. Returns what it reported. */
 async function maintain(id: ApplicationId): Promise<(ReconciliationIssue | Difference)[]> {
   const found: (ReconciliationIssue | Difference)[] = [];
   const report = (one: ReconciliationIssue | Difference) => void found.push(one);
   await reconcileTeams(context, operator, { onIssue: report });
-  await act('repair', id);
-  const jobs = createJobsWithoutStripe({ database });
+  await repair(id);
+  const jobs = createJobsWithoutStripe({ database: account.database });
   await jobs.find((job) => job.name === 'empty-teams')?.run(signal);
   await rebuildTeams(context, operator, { onDifference: report });
   return found;
@@ -115,7 +97,7 @@ describe('a plan that the app gave away is kept, and no issue', () => {
     for (const plan of Object.values(plans)) {
       await write(id, plan);
       expect(await maintain(id)).toEqual([]);
-      expect(await planOf(id)).toEqual({ ...NONE, ...plan });
+      expect(await planOf(id)).toEqual({ ...NO_PLAN, ...plan });
       expect((await findIssues(context).page()).rows).toEqual([]);
       expect((await explainTeam(context, id))?.status).toEqual({ kind: 'app' });
       expect(await readAccess(query, id)).toMatchObject({ hasAccess: true, reason: 'app' });
@@ -123,12 +105,12 @@ describe('a plan that the app gave away is kept, and no issue', () => {
   }
 
   test.each(Object.keys(histories))('of a customer %s', async (name) => {
-    const id = await teamWith('cus_1', NONE);
+    const id = await teamWith('cus_1', NO_PLAN);
     await histories[name]?.();
     await expectKept(id);
   });
 
-  test('of a team without a customer', async () => expectKept(await teamWith(null, NONE)));
+  test('of a team without a customer', async () => expectKept(await teamWith(null, NO_PLAN)));
 });
 
 test('an event that counts replaces it, whatever it says', async () => {
@@ -139,18 +121,18 @@ test('an event that counts replaces it, whatever it says', async () => {
   expect(await planOf(id)).toMatchObject({ providerSubscriptionId: 'sub_1', planName: 'Pro' });
   await write(id);
   await happen('canceled', 3);
-  expect(await planOf(id)).toEqual({ ...NONE, subscriptionStatus: 'canceled' });
+  expect(await planOf(id)).toEqual({ ...NO_PLAN, subscriptionStatus: 'canceled' });
 });
 
 test('a live subscription at Stripe replaces it, although no event of it has arrived', async () => {
   const id = await teamWith('cus_1');
   await happen('active', 1, 'missed');
-  await act('repair', id);
+  await repair(id);
   expect(await planOf(id)).toMatchObject({ providerSubscriptionId: 'sub_1' });
 });
 
 test('a subscription that grants a plan makes it a plan that was written by hand', async () => {
-  const id = await teamWith('cus_1', NONE);
+  const id = await teamWith('cus_1', NO_PLAN);
   await happen('active', 1);
   await write(id);
   expect((await explainTeam(context, id))?.status).toMatchObject({ kind: 'changed by hand' });
@@ -162,45 +144,39 @@ test('a subscription that grants a plan makes it a plan that was written by hand
 test('a plan that names a subscription which Stripe does not have is drift', async () => {
   const id = await teamWith('cus_1', { ...GIFT, providerSubscriptionId: 'sub_gone' });
   expect(await maintain(id)).toMatchObject([{ cause: 'no subscription', isRepaired: true }]);
-  expect(await planOf(id)).toEqual(NONE);
+  expect(await planOf(id)).toEqual(NO_PLAN);
 });
 
 describe('a link', () => {
-  const linkTo = async (id: ApplicationId, customerId: string) => {
-    const subject = { kind: 'team', id: String(id) } as const;
-    const expectedCustomerId = (await readTeam(query, id))?.customerId ?? null;
-    const request = { action: 'link', subject, linkTo: customerId, expectedCustomerId } as const;
-    await perform(context, operator, [request]);
-  };
-
   test('keeps it, as does the end of a link', async () => {
     const id = await teamWith(null);
-    await linkTo(id, 'cus_1');
-    await linkTo(id, 'cus_2');
-    await act('unlink', id);
+    account.customers.set({ id: 'cus_2' });
+    await link(teamOf(id), 'cus_1');
+    await link(teamOf(id), 'cus_2', 'cus_1');
+    await unlink(id, 'cus_2');
     expect(await planOf(id)).toEqual(GIFT);
   });
 
   test.each([null, 'cus_2'])(
     'to a customer with a plan replaces it, after %s',
     async (customerId) => {
-      const former = await addTeam(query, { name: 'Former', customerId: 'cus_1' });
+      const former = await newTeam('Former', 'cus_1');
       await happen('active', 1);
-      await act('unlink', former);
+      await unlink(former, 'cus_1');
       const id = await teamWith(customerId);
-      await linkTo(id, 'cus_1');
+      await link(teamOf(id), 'cus_1', customerId);
       expect(await planOf(id)).toMatchObject({ providerSubscriptionId: 'sub_1' });
     },
   );
 
   test("takes away the plan of an event that named no subscription, which is Instep's", async () => {
-    const id = await teamWith('cus_1', NONE);
+    const id = await teamWith('cus_1', NO_PLAN);
     const event = JSON.parse(eventBody({ customerId: 'cus_1', productId: 'prod_pro' }));
     delete event.data.object.id;
     await account.ingest([received(JSON.stringify(event))]);
     expect(await planOf(id)).toMatchObject({ providerSubscriptionId: null, planName: 'Pro' });
     expect((await explainTeam(context, id))?.status.kind).toBe('has plan');
-    await act('unlink', id);
-    expect(await planOf(id)).toEqual(NONE);
+    await unlink(id, 'cus_1');
+    expect(await planOf(id)).toEqual(NO_PLAN);
   });
 });

@@ -19,13 +19,7 @@ afterAll(async () => {
   await otherInstance.close();
 });
 
-beforeEach(async () => {
-  account.fault = undefined;
-  account.delayMs = undefined;
-  account.calls.length = 0;
-  await query('truncate teams, instep.events, instep.customers, instep.findings');
-  for (const { id } of account.subscriptions.newestFirst()) account.subscriptions.delete(id);
-});
+beforeEach(account.empty);
 
 const nowSeconds = () => Math.floor(Date.now() / 1_000);
 

@@ -14,13 +14,7 @@ const handler = createHandler({
 });
 afterAll(() => handler.close());
 
-beforeEach(async () => {
-  account.fault = undefined;
-  await query(
-    'truncate teams, instep.events, instep.customers, instep.findings, instep.asked_customers',
-  );
-  for (const { id } of account.subscriptions.newestFirst()) account.subscriptions.delete(id);
-});
+beforeEach(account.empty);
 
 const nowSeconds = () => Math.floor(Date.now() / 1_000);
 

@@ -14,11 +14,7 @@ const pages = await openConsole(database, { apiBase });
 
 const secondsAgo = (seconds: number) => Math.floor(Date.now() / 1_000) - seconds;
 
-beforeEach(async () => {
-  await query(`truncate teams, instep.events, instep.customers, instep.findings,
-                        instep.operator_actions`);
-  for (const { id } of account.subscriptions.newestFirst()) account.subscriptions.delete(id);
-});
+beforeEach(account.empty);
 
 const park = (...customerIds: string[]) => ingest(customerIds.map((id) => waitingEvent(id)));
 

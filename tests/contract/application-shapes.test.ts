@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Database } from '../support/internals/database.ts';
 import { connect, createEmptyDatabase } from '../support/postgres/test-database.ts';
 import { type InstepProcess, runInstep, startInstep } from '../support/process/instep-process.ts';
+import { schemaSql } from '../support/schemas/schemas.ts';
 import { AUTH_SECRET } from '../support/secrets/test-secrets.ts';
 import { sessionCookie } from '../support/service/session-cookie.ts';
 import { eventBody } from '../support/stripe/events.ts';
@@ -16,15 +17,6 @@ type Shape = {
   readonly plan: string;
 };
 
-const USERS = `
-  create table users (
-    id serial primary key, name varchar(100), email varchar(255) not null unique,
-    password_hash text not null, role varchar(20) not null default 'member',
-    created_at timestamp not null default now(), updated_at timestamp not null default now(),
-    deleted_at timestamp
-  );
-  insert into users (email, password_hash) values ('ada@example.com', 'hash');`;
-
 const plan = (columns: string, updatedAt: string, table: string) =>
   `select array[${columns}]::text[] as plan, ${updatedAt} as "isTouched" from ${table}`;
 
@@ -35,13 +27,8 @@ const TOUCHED = `updated_at > now() at time zone 'utc' - interval '1 minute'
 
 const SHAPES: Readonly<Record<string, Shape>> = {
   'nextjs/saas-starter': {
-    sql: `${USERS}
-      create table teams (
-        id serial primary key, name varchar(100) not null,
-        created_at timestamp not null default now(), updated_at timestamp not null default now(),
-        stripe_customer_id text unique, stripe_subscription_id text unique,
-        stripe_product_id text, plan_name varchar(50), subscription_status varchar(20)
-      );
+    sql: `${schemaSql('saas-starter')}
+      insert into users (email, password_hash) values ('ada@example.com', 'hash');
       insert into teams (name, stripe_customer_id, updated_at) values ('A', 'cus_1', ${LONG_AGO});`,
     userId: 1,
     plan: plan(STARTER_PLAN, TOUCHED, 'teams'),

@@ -1,14 +1,14 @@
 import type { ApplicationId } from 'instep';
-import { type Operator, openContext, perform, reconcileTeams } from 'instep/operate';
-import { afterAll, describe, expect, test } from 'vitest';
+import { reconcileTeams } from 'instep/operate';
+import { describe, expect, test } from 'vitest';
 import type { Database, Query } from '../support/internals/database.ts';
-import { linkTeam as link, writeProductName } from '../support/internals/rows.ts';
+import { linkTeam, writeProductName } from '../support/internals/rows.ts';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
 import { openSettleJobs } from '../support/service/settle-jobs.ts';
 import { receivedEvent } from '../support/stripe/events.ts';
-import { openAccount } from '../support/stripe/reconciled-account.ts';
+import { openOperatedAccount, secondsAgo, teamOf } from '../support/stripe/operated-account.ts';
 
 type Row = {
   cause: string;
@@ -67,7 +67,7 @@ describe.each(postgresServers)('the history of plans on $name', (server) => {
     await ingest([receivedEvent({ customerId, productId, createdSeconds: 1_900_000_000 })]);
     await writeProductName(query, productId, 'Late');
     await applyNames(other);
-    await other.transaction((inside) => link(inside, teamId, `cus_other_${teamId}`));
+    await other.transaction((inside) => linkTeam(inside, teamId, `cus_other_${teamId}`));
     await query('drop view teams; alter table base rename to teams');
     const active = ['active', null, 'prod_1', 'sub_1'];
     const [unnamed, named] = [null, 'Late'].map((name) => ['active', name, productId, 'sub_1']);
@@ -81,12 +81,7 @@ describe.each(postgresServers)('the history of plans on $name', (server) => {
 });
 
 describe('what operators and maintenance change', async () => {
-  const account = await openAccount();
-  const { query } = account.database;
-  const context = await openContext({ environment: account.environment });
-  const operator: Operator = { name: 'user:7', how: 'application' };
-  afterAll(() => context.close());
-  const secondsAgo = (seconds: number) => Math.floor(Date.now() / 1_000) - seconds;
+  const { account, context, query, operator, link, unlink } = await openOperatedAccount();
   const causes = async (teamId: ApplicationId) =>
     (await rowsOf(query, teamId)).map(({ cause, operator }) => [cause, operator]);
 
@@ -102,16 +97,13 @@ describe('what operators and maintenance change', async () => {
                   where id = $1`,
       [teamId],
     );
-    const subject = { kind: 'team', id: String(teamId) } as const;
-    await perform(context, operator, [
-      { action: 'link', subject, linkTo: 'cus_1', expectedCustomerId: null },
-    ]);
+    await link(teamOf(teamId), 'cus_1');
     await account.happen(
       { ...fields, status: 'canceled', createdSeconds: secondsAgo(90) },
       'missed',
     );
     await reconcileTeams(context, operator, { customerId: 'cus_1' });
-    await perform(context, operator, [{ action: 'unlink', subject, expectedCustomerId: 'cus_1' }]);
+    await unlink(teamId, 'cus_1');
     expect(await causes(teamId)).toEqual([
       ['event', null],
       ['repair', 'user:7'],

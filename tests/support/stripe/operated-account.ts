@@ -21,7 +21,7 @@ export const secondsAgo = (seconds: number) => Math.floor(Date.now() / 1_000) - 
 /** An account at Stripe, and what operators see and do about its teams, for the tests of a file. */
 export async function openOperatedAccount() {
   const account = await openAccount();
-  const { ingest, customers, subscriptions } = account;
+  const { ingest, empty } = account;
   const { query } = account.database;
   const context = await openContext({ environment: account.environment });
   atEndOfFile(context.close);
@@ -39,16 +39,7 @@ export async function openOperatedAccount() {
     query,
     operator,
     act,
-    async empty() {
-      await query(`truncate teams, users, instep.events, instep.customers, instep.findings,
-                            instep.plan_changes, instep.waiting_plan_changes,
-                            instep.operator_actions cascade`);
-      // The names are in the cache of the pipeline.
-      await query('delete from instep.products where name is null');
-      for (const { id } of subscriptions.newestFirst()) subscriptions.delete(id);
-      for (const { id } of customers.newestFirst()) customers.delete(id);
-      account.fault = undefined;
-    },
+    empty,
     newTeam: (name: string, customerId: string | null = null) =>
       addTeam(query, { name, customerId }),
     planOf: async (id: ApplicationId) => (await readTeam(context, id))?.plan,

@@ -62,6 +62,19 @@ export async function openAccount(productNames: Readonly<Record<string, string>>
     calls,
     /** What the jobs take that ask Stripe. */
     services,
+    /** Removes everything from the database and the account. */
+    async empty() {
+      await database.query(`
+        truncate teams, users, instep.events, instep.customers, instep.findings, instep.plan_changes,
+                 instep.waiting_plan_changes, instep.asked_customers, instep.operator_actions cascade`);
+      // The names are in the cache of the pipeline.
+      await database.query('delete from instep.products where name is null');
+      for (const collection of [subscriptions, customers, checkoutSessions]) {
+        for (const { id } of collection.newestFirst()) collection.delete(id);
+      }
+      Object.assign(controls, { fault: undefined, delayMs: undefined });
+      calls.length = 0;
+    },
     /** A team that follows this customer. */
     addTeam: (customerId: string) => addTeam(database.query, { name: 'Team', customerId }),
     planOf: (teamId: ApplicationId) => readTeam(database.query, teamId),
