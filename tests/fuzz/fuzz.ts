@@ -1,9 +1,9 @@
+import { Worker } from 'node:worker_threads';
 import { createRandom } from '../../simulation/random.ts';
 import type { Coverage, Reached } from './coverage.ts';
 import { mutate } from './mutate.ts';
 import { checkPrototypes } from './prototypes.ts';
 import { shrink } from './shrink.ts';
-import { Watchdog } from './watchdog.ts';
 
 /** A parser at the edge, with the properties that must hold for any input. */
 export type Target = {
@@ -107,4 +107,28 @@ export async function fuzz(
 
 function workAllowed(batch: readonly string[]): number {
   return batch.reduce((sum, { length }) => sum + WORK_PER_INPUT + WORK_PER_BYTE * length, 0);
+}
+
+const MAX_INPUT_LENGTH = 1_048_576;
+/** The number of inputs, and the length of the current one. */
+const HEAD_LENGTH = 8;
+
+/** Ends this process if an input never finishes: see `watchdog.js`. */
+class Watchdog {
+  readonly #memory = new SharedArrayBuffer(HEAD_LENGTH + MAX_INPUT_LENGTH);
+  readonly #state = new Int32Array(this.#memory, 0, 2);
+  readonly #bytes = Buffer.from(this.#memory, HEAD_LENGTH);
+  readonly #worker = new Worker(new URL('watchdog.js', import.meta.url), {
+    workerData: this.#memory,
+  });
+
+  /** Starts an input, which ends the last one. */
+  begins(input: string): void {
+    Atomics.store(this.#state, 1, this.#bytes.write(input, 'latin1'));
+    Atomics.add(this.#state, 0, 1);
+  }
+
+  async stop(): Promise<void> {
+    await this.#worker.terminate();
+  }
 }
