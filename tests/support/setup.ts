@@ -14,4 +14,7 @@ for (const after of [afterEach, afterAll]) {
   after(() => expect(takeLeaks()).toEqual([]));
 }
 
-afterAll(endFile);
+/** A busy machine takes long to delete the packages of an example. */
+const END_TIMEOUT_MS = 240_000;
+
+afterAll(endFile, END_TIMEOUT_MS);
