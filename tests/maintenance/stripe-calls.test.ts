@@ -1,7 +1,7 @@
 import type { Json } from 'instep-engine/rule';
 import { DeadlineExceeded } from 'instep-engine/runtime';
 import { expect, test } from 'vitest';
-import { readPages } from '../support/internals/repair.ts';
+import { limitRate, readPages } from '../support/internals/repair.ts';
 import { StripeApiFailed, type StripePage } from '../support/internals/stripe.ts';
 
 const pageOf = (...objects: Json[]): StripePage => ({
@@ -50,4 +50,30 @@ test.each([400, 401, 403, 404])('does not call again after status %i', async (st
 test('throws when a page has no cursor for the next one', async () => {
   const list = async () => ({ ...pageOf({ object: 'event' }), hasMore: true });
   await expect(readAll(list)).rejects.toThrow('returned a page whose last object has no id');
+});
+
+test('makes at most ten background calls in any second', async () => {
+  const api = limitRate({ retrieveProductName: async (_id: string) => 'Gold' });
+  const timesMs: number[] = [];
+  const calls = Array.from({ length: 11 }, async () => {
+    await api.retrieveProductName('prod_1');
+    timesMs.push(performance.now());
+  });
+  await Promise.all(calls);
+  expect((timesMs.at(-1) ?? 0) - (timesMs[0] ?? 0)).toBeGreaterThan(1_000);
+});
+
+test('a waiting call ends when its signal is aborted', async () => {
+  const signals: (AbortSignal | undefined)[] = [];
+  const { retrieveProductName } = limitRate({
+    async retrieveProductName(_: string, signal?: AbortSignal) {
+      signals.push(signal);
+      return 'Gold';
+    },
+  });
+  const stopping = new AbortController();
+  const calls = Array.from({ length: 100 }, () => retrieveProductName('prod_1', stopping.signal));
+  stopping.abort();
+  await Promise.all(calls);
+  expect(signals.map((signal) => signal?.aborted)).toContain(true);
 });
