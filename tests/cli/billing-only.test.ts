@@ -2,8 +2,7 @@ import type { Check } from 'instep/src/doctor/check.ts';
 import { beforeAll, expect, test } from 'vitest';
 import { connect, createEmptyDatabase } from '../support/postgres/test-database.ts';
 import { freePort } from '../support/process/free-port.ts';
-import { runInstep, SETTINGS, startInstep } from '../support/process/instep-process.ts';
-import { jsonLines } from '../support/service/log-service.ts';
+import { jsonLines, runInstep, SETTINGS, startInstep } from '../support/process/instep-process.ts';
 import { sessionCookie } from '../support/service/session-cookie.ts';
 import { eventBody } from '../support/stripe/events.ts';
 

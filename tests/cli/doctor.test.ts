@@ -3,9 +3,8 @@ import { afterAll, expect, test } from 'vitest';
 import { PostgresCluster } from '../support/postgres/postgres-cluster.ts';
 import { createTemplate } from '../support/postgres/template.ts';
 import { createEmptyDatabase, createMigratedDatabase } from '../support/postgres/test-database.ts';
-import { createFolder, runInstep } from '../support/process/instep-process.ts';
+import { createFolder, jsonLines, runInstep } from '../support/process/instep-process.ts';
 import { recordComparison } from '../support/service/comparison.ts';
-import { jsonLines } from '../support/service/log-service.ts';
 import { eventBody } from '../support/stripe/events.ts';
 import { ENDPOINT, issuesOf, openExaminedAccount } from '../support/stripe/examined-account.ts';
 

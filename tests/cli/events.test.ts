@@ -1,10 +1,29 @@
 import { SNAPSHOT_TYPE } from 'instep/operate';
+import type { SubscriptionEventFields } from 'instep/testing';
 import { beforeEach, expect, test } from 'vitest';
-import { readTeam } from '../support/internals/rows.ts';
-import { runInstep } from '../support/process/instep-process.ts';
-import { jsonLines, openLog } from '../support/service/log-service.ts';
+import { addTeam, readTeam } from '../support/internals/rows.ts';
+import { createDatabase } from '../support/postgres/test-database.ts';
+import { jsonLines, runInstep } from '../support/process/instep-process.ts';
+import { openPipeline } from '../support/service/pipelines.ts';
+import { eventBody, received } from '../support/stripe/events.ts';
 
-const log = await openLog();
+const { url, database } = await createDatabase();
+const ingest = openPipeline(database, async () => 'Pro');
+
+/** A log, and the command `instep events` on it. */
+const log = {
+  database,
+  databaseUrl: url.href,
+  addTeam: (customerId: string) => addTeam(database.query, { name: 'Team', customerId }),
+  deliver: (fields: Partial<SubscriptionEventFields>) =>
+    ingest([received(eventBody(fields), Date.now())]),
+  deliverBody: (body: string) => ingest([received(body, Date.now())]),
+  async positionOf(eventId: string): Promise<number> {
+    const text = 'select position from instep.events where event_id = $1';
+    return (await database.query<{ position: number }>(text, [eventId]))[0]?.position ?? 0;
+  },
+  events: (args: readonly string[]) => runInstep(['events', ...args], { DATABASE_URL: url.href }),
+};
 
 beforeEach(() =>
   log.database.query(`

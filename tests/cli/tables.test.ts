@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { connect, createEmptyDatabase } from '../support/postgres/test-database.ts';
-import { runInstep, SETTINGS, startInstep } from '../support/process/instep-process.ts';
-import { jsonLines } from '../support/service/log-service.ts';
+import { jsonLines, runInstep, SETTINGS, startInstep } from '../support/process/instep-process.ts';
 import { sessionCookie } from '../support/service/session-cookie.ts';
 import { eventBody } from '../support/stripe/events.ts';
 

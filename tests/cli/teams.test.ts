@@ -1,10 +1,9 @@
 import { expect, test } from 'vitest';
 import { addTeam, addUser, readTeam } from '../support/internals/rows.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
-import { runInstep } from '../support/process/instep-process.ts';
+import { jsonLines, runInstep } from '../support/process/instep-process.ts';
 import { API_KEY } from '../support/secrets/test-secrets.ts';
 import { NO_PLAN } from '../support/service/contract-service.ts';
-import { jsonLines } from '../support/service/log-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
 import { receivedEvent } from '../support/stripe/events.ts';
 

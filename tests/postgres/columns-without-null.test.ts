@@ -1,7 +1,6 @@
 import { afterAll, expect, test } from 'vitest';
 import { connect, createEmptyDatabase } from '../support/postgres/test-database.ts';
-import { runInstep, startInstep } from '../support/process/instep-process.ts';
-import { jsonLines } from '../support/service/log-service.ts';
+import { jsonLines, runInstep, startInstep } from '../support/process/instep-process.ts';
 import { eventBody } from '../support/stripe/events.ts';
 
 const TABLES = `

@@ -10,11 +10,11 @@ import {
 import { PostgresCluster } from '../support/postgres/postgres-cluster.ts';
 import {
   createFolder,
+  jsonLines,
   runInstep,
   SETTINGS,
   startInstep,
 } from '../support/process/instep-process.ts';
-import { jsonLines } from '../support/service/log-service.ts';
 
 const selfSigned = await PostgresCluster.create();
 selfSigned.offerTls(SELF_SIGNED.cert, SELF_SIGNED.key);

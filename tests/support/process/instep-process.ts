@@ -188,3 +188,9 @@ function contains(line: LogLine, members: LogLine): boolean {
     ([name, value]) => JSON.stringify(line[name]) === JSON.stringify(value),
   );
 }
+
+/** The JSON lines in a command's output. */
+export function jsonLines<Line = Record<string, unknown>>(stdout: string): Line[] {
+  const lines = stdout.split('\n').filter((line) => line !== '');
+  return lines.map((line) => JSON.parse(line));
+}
