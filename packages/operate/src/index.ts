@@ -77,7 +77,7 @@ export { checkHealth, type HealthReport, type Verdict } from './operate/health.t
 export { type Person, readPeople } from './operate/people.ts';
 export * from './operate/repair-all.ts';
 export { type NamedToken, ROLES, type Role } from './operate/roles.ts';
-export { readPlanNames, readProductNames } from './operate/set-plan.ts';
+export { readPlanNames } from './operate/set-plan.ts';
 export type {
   PlanStep,
   Timeline,

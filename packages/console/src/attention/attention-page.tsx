@@ -6,7 +6,6 @@ import {
   type IssueCounts,
   type OpenIssue,
   type OperateContext,
-  readProductNames,
   readWaitingCustomers,
   reasonText,
   SUBJECT_ISSUES,
@@ -26,7 +25,6 @@ import { Page } from '../page.tsx';
 import { urlWith } from '../query-parameters.ts';
 import { type ConsoleEnv, canAct } from '../request-context.ts';
 import { IssueTable, type IssueTableProps } from './issue-table.tsx';
-import { productsOf } from './issue-text.tsx';
 
 /** `/attention`: everything that is wrong with single teams, customers and events, and its remedy. */
 export function attentionPage(services: OperateContext): Hono<ConsoleEnv> {
@@ -46,10 +44,8 @@ export function attentionPage(services: OperateContext): Hono<ConsoleEnv> {
       countIssues(services),
       actionsOf(services, req.query('done')),
     ]);
-    const [names, waiting] = await Promise.all([
-      readProductNames(services, productsOf(rows)),
-      readWaitingCustomers(services, rows, { asksStripe: canAct(context.var) }),
-    ]);
+    const asksStripe = canAct(context.var);
+    const waiting = await readWaitingCustomers(services, rows, { asksStripe });
     const texts = readTexts(new URL(req.url).searchParams);
     const failures = new Map(acted.flatMap((one) => (one.isDone ? [] : [[one.subject, one]])));
     return render(
@@ -62,7 +58,7 @@ export function attentionPage(services: OperateContext): Hono<ConsoleEnv> {
           <>
             <ExportLink path="/attention" fields={{ issue: code ?? '' }} />
             <IssueForm
-              {...{ issues: rows, code, areSelected, names, waiting, texts, failures }}
+              {...{ issues: rows, code, areSelected, waiting, texts, failures }}
               isMore={next !== null}
             />
           </>

@@ -18,7 +18,7 @@ import { Table } from '../components/table.tsx';
 import { OptionalText, plainText, Time, UntrustedText } from '../components/text.tsx';
 import { ISSUE_NAMES, teamName } from '../links.tsx';
 import { canAct } from '../request-context.ts';
-import { type ProductNames, Who, Whose, Why } from './issue-text.tsx';
+import { Who, Whose, Why } from './issue-text.tsx';
 
 export const TONES: Readonly<Record<Severity, Tone>> = {
   failure: 'bad',
@@ -37,7 +37,6 @@ const COLUMNS = [
 export type IssueTableProps = {
   readonly issues: readonly OpenIssue[];
   readonly areSelected: boolean;
-  readonly names: ProductNames;
   /** The customers without a team. */
   readonly waiting: readonly WaitingCustomer[];
   /** The texts in the rows' fields, by subject. */
@@ -63,7 +62,7 @@ type RowState = Omit<IssueTableProps, 'issues'>;
 function issueCells(
   issue: OpenIssue,
   index: number,
-  { areSelected, names, waiting, texts, failures }: RowState,
+  { areSelected, waiting, texts, failures }: RowState,
 ): Child[] {
   const subject = subjectText(issue.subject);
   const customerId = issue.subject.kind === 'team' ? issue.customerId : null;
@@ -89,8 +88,7 @@ function issueCells(
     </>,
     <Time ms={issue.sinceMs} format="age" />,
     <>
-      <Badge tone={TONES[issue.severity]}>{ISSUE_NAMES[issue.code]}</Badge>{' '}
-      <Why issue={issue} names={names} />
+      <Badge tone={TONES[issue.severity]}>{ISSUE_NAMES[issue.code]}</Badge> <Why issue={issue} />
     </>,
     <Resolution {...{ issue, subject, failure, text }} id={`row-${index}`} />,
   ];

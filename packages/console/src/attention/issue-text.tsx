@@ -58,20 +58,10 @@ export function Whose({ waiting }: { readonly waiting: WaitingCustomer | undefin
   );
 }
 
-/** The names of products by their ids. */
-export type ProductNames = Pick<ReadonlyMap<string, string>, 'get'>;
-
-/** The products that issues show, whose names are to be read. */
-export const productsOf = (issues: readonly OpenIssue[]) =>
-  issues.flatMap(({ evidence }) => {
-    const newest = 'newest' in evidence ? evidence.newest : null;
-    return (newest && subscriptionOf(newest)?.productId) ?? [];
-  });
-
-type WhyProps = { readonly issue: OpenIssue; readonly names: ProductNames };
+type WhyProps = { readonly issue: OpenIssue };
 
 /** Why the issue is on the list, in a sentence. */
-export function Why({ issue, names }: WhyProps) {
+export function Why({ issue }: WhyProps) {
   switch (issue.code) {
     case 'unreadable-event':
       return <ReasonText reason={issue.evidence.reason} />;
@@ -94,7 +84,7 @@ export function Why({ issue, names }: WhyProps) {
     case 'charged-twice':
       return <WhyChargedTwice {...issue} />;
     case 'parked-events':
-      return <WhyParked issue={issue} names={names} />;
+      return <WhyParked {...issue} />;
     default:
       return <WhyFound {...issue.evidence} />;
   }
@@ -102,10 +92,8 @@ export function Why({ issue, names }: WhyProps) {
 
 type ParkedIssue = Extract<OpenIssue, { readonly code: 'parked-events' }>;
 
-type WhyParkedProps = { readonly issue: ParkedIssue; readonly names: ProductNames };
-
-function WhyParked({ issue: { team, evidence, sinceMs }, names }: WhyParkedProps) {
-  const { events, newest } = evidence;
+function WhyParked({ team, evidence, sinceMs }: ParkedIssue) {
+  const { events, newest, productName } = evidence;
   const count =
     events === 1 ? '1 event waits' : `${countText(events, MAX_COUNTED_OF_CUSTOMER)} events wait`;
   if (team !== null) {
@@ -113,7 +101,6 @@ function WhyParked({ issue: { team, evidence, sinceMs }, names }: WhyParkedProps
       within seconds, unless the database refuses them.`;
   }
   const says = newest && subscriptionOf(newest);
-  const productName = names.get(says?.productId ?? '') ?? null;
   return (
     <>
       No team is linked to this customer. {count}.{' '}

@@ -4,14 +4,13 @@ import {
   type NamedTeam,
   type OperateContext,
   type RecordedAction,
-  readProductNames,
   readWaitingCustomers,
   type WaitingCustomer,
 } from 'instep-operate';
 import { LinkForm, ROW_FIELDS, SingleForm } from '../actions/action-form.tsx';
 import { recordedText } from '../actions/action-summary.tsx';
 import { MAX_CHOSEN } from '../actions/selection.ts';
-import { type ProductNames, productsOf, Whose, Why } from '../attention/issue-text.tsx';
+import { Whose, Why } from '../attention/issue-text.tsx';
 import { StripeId } from '../components/id.tsx';
 import { Panel } from '../components/panels.tsx';
 import { Table } from '../components/table.tsx';
@@ -20,34 +19,25 @@ import { teamUrl } from '../links.tsx';
 import { urlWith } from '../query-parameters.ts';
 import { canAct } from '../request-context.ts';
 
-/** Customers that have no team, those that are probably a team's first. */
-export type OfferedCustomers = {
-  readonly customers: readonly WaitingCustomer[];
-  /** Of their products. */
-  readonly names: ProductNames;
-};
-
 const MAX_OFFERED = 10;
 
-/** Reads the customers to offer to a team, from the most severe issues. */
+/** Reads the customers to offer to a team, from the most severe issues: those that are probably the team's come first. */
 export async function readOffered(
   context: OperateContext,
   forTeam: NamedTeam,
   asksStripe: boolean,
-): Promise<OfferedCustomers> {
+): Promise<readonly WaitingCustomer[]> {
   const codes = ['parked-events', 'customer-without-team'] as const;
   const found = codes.map((code) => findIssues(context, { code }).page({ limit: MAX_CHOSEN }));
   const issues = (await Promise.all(found)).flatMap(({ rows }) => rows);
   const waiting = await readWaitingCustomers(context, issues, { asksStripe, forTeam });
-  const customers = waiting.slice(0, MAX_OFFERED);
-  const names = await readProductNames(context, productsOf(customers.map(({ issue }) => issue)));
-  return { customers, names };
+  return waiting.slice(0, MAX_OFFERED);
 }
 
 type LinkPanelProps = {
   readonly team: NamedTeam;
   /** `null` unless the team needs a customer. */
-  readonly waiting: OfferedCustomers | null;
+  readonly waiting: readonly WaitingCustomer[] | null;
   /** What was entered last, and what failed. */
   readonly entered: string;
   readonly failed: RecordedAction | null;
@@ -90,7 +80,7 @@ export function LinkPanel({ team, waiting, entered, failed }: LinkPanelProps) {
         hint="The id at Stripe, such as cus_123. Its events that wait for a team are replayed."
         kind="main"
       />
-      {waiting.customers.length === 0 ? (
+      {waiting.length === 0 ? (
         <p>No customer waits for a team.</p>
       ) : (
         <>
@@ -106,23 +96,26 @@ export function LinkPanel({ team, waiting, entered, failed }: LinkPanelProps) {
   );
 }
 
-type WaitingTableProps = { readonly team: NamedTeam; readonly waiting: OfferedCustomers };
+type WaitingTableProps = {
+  readonly team: NamedTeam;
+  readonly waiting: readonly WaitingCustomer[];
+};
 
-function WaitingTable({ team, waiting: { customers, names } }: WaitingTableProps) {
+function WaitingTable({ team, waiting }: WaitingTableProps) {
   return (
     <Table
       label="Customers that wait for a team"
       columns={['Customer', 'Who', 'Since', { name: 'Why', class: 'wide' }, 'Link']}
-      rows={customers.map((waiting) => [
-        <StripeId text={waiting.customerId} />,
-        <Whose waiting={waiting} />,
-        <Time ms={waiting.issue.sinceMs} format="age" />,
-        <Why issue={waiting.issue} names={names} />,
+      rows={waiting.map((customer) => [
+        <StripeId text={customer.customerId} />,
+        <Whose waiting={customer} />,
+        <Time ms={customer.issue.sinceMs} format="age" />,
+        <Why issue={customer.issue} />,
         <SingleForm {...formOf(team)} action="link" kind="main">
           <input
             type="hidden"
             name={`${ROW_FIELDS.link}team:${team.id}`}
-            value={waiting.customerId}
+            value={customer.customerId}
           />
         </SingleForm>,
       ])}

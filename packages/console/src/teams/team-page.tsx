@@ -8,6 +8,7 @@ import {
   readPeople,
   readPlanNames,
   type TeamSubscription,
+  type WaitingCustomer,
 } from 'instep-operate';
 import { ActionSummary, actionsOf } from '../actions/action-summary.tsx';
 import { readTexts } from '../actions/selection.ts';
@@ -21,7 +22,7 @@ import { Page } from '../page.tsx';
 import { notFound } from '../problems.tsx';
 import { queryText } from '../query-parameters.ts';
 import { type ConsoleEnv, canAct } from '../request-context.ts';
-import { DismissalNotice, LinkPanel, type OfferedCustomers, readOffered } from './link-panel.tsx';
+import { DismissalNotice, LinkPanel, readOffered } from './link-panel.tsx';
 import { PlanPanel } from './plan-panel.tsx';
 import { TeamStatusPanel } from './team-status-panel.tsx';
 import { PAGE_ITEMS, TimelinePanel, type TimelineProps } from './timeline.tsx';
@@ -62,7 +63,7 @@ type TeamPageProps = {
   /** Whom its customer stands for. */
   readonly person: Person | undefined;
   /** `null` unless the team needs a customer. */
-  readonly waiting: OfferedCustomers | null;
+  readonly waiting: readonly WaitingCustomer[] | null;
   /** The plans that it can be given; `null` where a subscription decides. */
   readonly plans: readonly string[] | null;
   /** The customer that was entered to be linked. */

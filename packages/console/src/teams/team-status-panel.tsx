@@ -20,14 +20,14 @@ type TeamStatusPanelProps = {
 
 /** Why a team has its plan or none, readable within ten seconds, and what to do about it. */
 export function TeamStatusPanel({ explained, isLinkable, person }: TeamStatusPanelProps) {
-  const { team, issues, status, isCompared, productNames } = explained;
+  const { team, issues, status, isCompared } = explained;
   const { word, tone } = BADGES[status.kind];
   return (
     <Panel title="Current plan" id="plan">
       {issues.map((issue) => (
         <div class="lead" data-issue={issue.code}>
           <Badge tone={TONES[issue.severity]}>{ISSUE_NAMES[issue.code]}</Badge>,{' '}
-          <Time ms={issue.sinceMs} format="age" />. <Why issue={issue} names={productNames} />
+          <Time ms={issue.sinceMs} format="age" />. <Why issue={issue} />
         </div>
       ))}
       <p class={issues.length === 0 ? 'lead' : undefined} data-status={status.kind}>

@@ -114,17 +114,12 @@ async function withEvidence(
   { database: { query } }: IssueContext,
   rows: readonly Row[],
 ): Promise<OpenIssue[]> {
-  const customersOf = (those: readonly Row[]) => [
-    ...new Set(those.flatMap(({ customerId }) => customerId ?? [])),
-  ];
+  const positions = rows.flatMap(({ evidence }) => evidence?.position ?? []);
+  const customerIds = [...new Set(rows.flatMap(({ customerId }) => customerId ?? []))];
   const [teams, events, states] = await Promise.all([
-    readNamedTeamsOf(query, customersOf(rows)),
-    readEventsAt(
-      query,
-      rows.flatMap(({ evidence }) => evidence?.position ?? []),
-    ),
-    // Their state says what is known of these.
-    readStates(query, customersOf(rows.filter(({ evidence }) => evidence === null))),
+    readNamedTeamsOf(query, customerIds),
+    readEventsAt(query, positions),
+    readStates(query, customerIds),
   ]);
   return rows.flatMap(({ subject: text, teamId, evidence: stored, ...row }) => {
     const { severity, remedies, evidence: evidenceOf }: SubjectIssue = ISSUES[row.code];

@@ -1,7 +1,7 @@
 // The issues of single teams, customers and events: each is the SQL that finds it. Nothing of it is stored, except what only
 // Stripe can tell (the engine's `instep.findings`). find-issues.ts leaves out what operators have dismissed.
 
-import type { EventRow } from 'instep-engine/log';
+import { type EventRow, parseLogged } from 'instep-engine/log';
 import { type ApplicationTables, type IssueCause, planAsJson } from 'instep-engine/postgres';
 import {
   type CustomerState,
@@ -34,7 +34,7 @@ export type SubjectIssue = IssueKind & {
 export type Sources = {
   /** The event at the `position` of its evidence; `null`: it was deleted meanwhile. */
   readonly event: EventRow | null;
-  /** What the customer's events say, if the issue has no evidence of its own, and the names of its products. */
+  /** What the customer's events say, and the names of products that customers of the page have. */
   readonly state: CustomerState;
   readonly names: ReadonlyMap<string | null, string>;
 };
@@ -183,9 +183,10 @@ export const ISSUES_OF_SUBJECTS = {
        where waiting is not null
          and events > 0`,
     /** `newest`: the newest event, and so what the customer has subscribed to: see `subscriptionOf`. */
-    evidence: ({ events }: { readonly events: number }, { event: newest }: Sources) => ({
-      ...{ events, newest },
-    }),
+    evidence({ events }: { readonly events: number }, { event: newest, names }: Sources) {
+      const productId = newest && parseLogged(newest)?.subscription.productId;
+      return { events, newest, productName: names.get(productId ?? null) ?? null };
+    },
   },
 
   // Only unreadable events have no customer, and the index `events_of_customer` has these first. The newest are listed first.

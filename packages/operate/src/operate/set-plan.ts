@@ -1,11 +1,6 @@
 // Gives a team a plan without a subscription, as the application would: a gift, a partner, an internal team. Or takes it away.
 
-import {
-  lockTeam,
-  readProductNames as readNames,
-  readStates,
-  writePlan,
-} from 'instep-engine/postgres';
+import { lockTeam, readStates, writePlan } from 'instep-engine/postgres';
 import { hasPlan, NO_PLAN, partOf, planWriterOf } from 'instep-engine/rule';
 import type { Subject } from '../teams/subject.ts';
 import { type Acting, done, failed, type Outcome } from './audit.ts';
@@ -42,20 +37,6 @@ export async function readPlanNames({
   });
   return rows.map(({ name }) => name);
 }
-
-/**
- * The names of those of the products that have one, for lists that have only their ids.
- *
- * @example
- * ```ts
- * const names = await readProductNames(context, ['prod_123']);
- * console.log(names.get('prod_123')); // undefined
- * ```
- */
-export const readProductNames = async (
-  { database: { query } }: Pick<OperateContext, 'database'>,
-  productIds: readonly string[],
-): Promise<ReadonlyMap<string, string>> => await readNames(query, productIds);
 
 type Wanted = {
   readonly subject: Subject;
