@@ -3,11 +3,14 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { expect, test } from 'vitest';
 
 const ROOT = resolve(import.meta.dirname, '..');
+
 type Source = {
   /** Relative to the root of the project for the simulation, and to `src` for all others. */
   readonly path: string;
   /** The directory below `src`, or the name of a file in `src` itself. */
   readonly part: string;
+  /** Without comments. */
+  readonly code: string;
   readonly packages: readonly string[];
   readonly files: readonly string[];
 };
@@ -25,6 +28,7 @@ function readSources(directory: string): Source[] {
       return {
         path,
         part: path.split('/')[0] ?? '',
+        code,
         packages: imports.filter((name) => !isFile(name)),
         files: imports.filter(isFile).map(pathOf),
       };
@@ -142,10 +146,12 @@ test.each(Object.entries(IMPORTS))(
   },
 );
 
-test('the rule imports no package', () => {
+test('the rule imports no package, and knows neither the time nor chance', () => {
   const ofRule = sourcesOf('engine').filter(({ part }) => part === 'rule');
   expect(ofRule.length).toBeGreaterThan(5);
   expect(ofRule.flatMap(({ packages }) => packages)).toEqual([]);
+  const isImpure = /\bDate\.now\b|new Date\(\)|\bMath\.random\b|\bperformance\.|\bcrypto\./;
+  expect(ofRule.filter(({ code }) => isImpure.test(code)).map(({ path }) => path)).toEqual([]);
 });
 
 test.each([...Object.keys(IMPORTS), 'create-instep'])(

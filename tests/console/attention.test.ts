@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ApplicationId } from 'instep';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { fieldsOf, openConsole, type Shown } from '../support/browser/console-pages.ts';
@@ -127,6 +128,31 @@ describe('the list', () => {
     expect(parked.text).not.toMatch(/ByHand|There are more/);
     const exported = (await pages.get('/attention?format=csv')).html.trimEnd().split('\r\n');
     expect(exported).toHaveLength(202);
+  });
+
+  test('takes at most four round trips in sequence, with every kind of issue', async () => {
+    for (const name of ['One', 'Two']) await changeByHand(await arrange(name));
+    await park('cus_1');
+    await ingest([waitingEvent('cus_2', await newTeam('Named'))]);
+    await query(`update instep.events set outcome = 'unreadable', customer_id = null
+                  where customer_id = 'cus_Two'`);
+    let underWay = 0;
+    let roundTrips = 0;
+    const counting: typeof query = async (statement, values) => {
+      if (underWay === 0) roundTrips += 1;
+      underWay += 1;
+      try {
+        return await query(statement, values);
+      } finally {
+        // What waits for several statements goes on only after all of them.
+        await sleep(50);
+        underWay -= 1;
+      }
+    };
+    const counted = await openConsole({ ...database, query: counting }, { apiBase });
+    const { html } = await counted.get('/attention');
+    expect(html.match(/name="row"/g)?.length).toBeGreaterThan(3);
+    expect(roundTrips).toBeLessThanOrEqual(4);
   });
 });
 

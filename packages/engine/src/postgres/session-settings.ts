@@ -80,13 +80,13 @@ const { builtins } = pg.types;
  * number can't hold it exactly, as with the ids of some applications; a `timestamp` without a time zone is in
  * UTC, as ORMs write it.
  */
-export const columnValues: pg.CustomTypesConfig = {
+export const columnValues = {
   getTypeParser(oid, format) {
     if (oid === builtins.INT8 && format !== 'binary') return parseBigint;
     if (oid === builtins.TIMESTAMP && format !== 'binary') return parseUtc;
     return pg.types.getTypeParser(oid, format);
   },
-};
+} satisfies pg.CustomTypesConfig;
 
 function parseBigint(text: string): number | string {
   const value = Number(text);
