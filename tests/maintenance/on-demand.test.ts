@@ -23,6 +23,19 @@ test('a job that uses up the budget keeps no other from running', async () => {
   expect(ran).toEqual(['slow', 'quick', 'slow']);
 });
 
+test('a job runs no more often than at its interval, however often maintenance is called', async () => {
+  const ran: string[] = [];
+  const jobOf = (name: string, intervalMs: number) => {
+    return { name, intervalMs, run: async () => void ran.push(name) };
+  };
+  const maintenance = createOnDemandMaintenance(
+    async () => [jobOf('seldom', 60_000), jobOf('always', 0)],
+    { logger: createLogger('silent') },
+  );
+  for (let count = 0; count < 3; count += 1) await maintenance.runDue(1_000);
+  expect(ran).toEqual(['seldom', 'always', 'always', 'always']);
+});
+
 test('maintenance in the background runs no job twice when an app calls for it', async () => {
   let runs = 0;
   const job = {

@@ -111,8 +111,11 @@ export async function catchUp(
 
   const [error] = blocked.values();
   if (error !== undefined) throw error;
-  await run.saveProgress({ seenSeconds: startedSeconds, unfinishedRun: null });
+  const progress: Progress = { seenSeconds: startedSeconds, unfinishedRun: null };
+  await run.saveProgress(progress);
   logger[missed > 0 ? 'info' : 'debug']({ listed, missed }, 'caught up');
+  // What happened after an interrupted run began is on none of its pages.
+  if (last.unfinishedRun !== null) await catchUp({ ...run, progress }, options, signal);
 }
 
 /** Customers whose events can't be stored now, for example because their team is locked. */

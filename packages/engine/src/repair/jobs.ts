@@ -1,4 +1,4 @@
-// The list of all jobs that find and repair what is out of sync. `instep.ts` loads it when the first of them runs.
+// The list of all jobs that find and repair what is out of sync. `engine.ts` loads it when the first of them runs.
 
 import type { StripeApi } from '../stripe/api.ts';
 import { createAskJobs } from './ask-jobs.ts';

@@ -123,18 +123,18 @@ export function createOnDemandMaintenance(
 ): Maintenance {
   const stopping = new AbortController();
   let jobs: readonly Job[] | undefined;
-  const ranAtMs = new WeakMap<Job, number>();
+  const dueAtMs = new WeakMap<Job, number>();
   let inFlight: Promise<void> | undefined;
 
-  /** Those that ran longest ago first, so that one which uses up the budget keeps no other from running. */
   async function runAll(signal: AbortSignal): Promise<void> {
     jobs ??= await loadJobs();
+    const dueSince = (job: Job) => dueAtMs.get(job) ?? 0;
     const all = [...jobs, ...(options.otherJobs?.() ?? [])];
-    all.sort((one, other) => (ranAtMs.get(one) ?? 0) - (ranAtMs.get(other) ?? 0));
-    for (const job of all) {
-      if (signal.aborted) return;
-      ranAtMs.set(job, performance.now());
+    for (const job of all.sort((one, other) => dueSince(one) - dueSince(other))) {
+      if (signal.aborted || performance.now() < dueSince(job)) return;
       await runOnce(job, signal, options);
+      // One that used up the budget is due again, but comes last, so that it keeps no other from running.
+      dueAtMs.set(job, performance.now() + (signal.aborted ? 0 : job.intervalMs));
     }
   }
 
