@@ -37,6 +37,7 @@ describe('the filter', async () => {
     ['outcome', 'outcome=parked', ['b1']],
     ['several', 'search=cus_a&outcome=applied&from=2026-01-01T00:00', ['a2', 'a1']],
     ['no match', 'search=cus_a&outcome=stale', []],
+    ['a position of the far future', 'before=9999999999', ['b1', 'a2', 'a1']],
   ])('by %s', async (_, parameters, expected) => {
     expect(idsIn((await pages.get(`/events?${parameters}`)).html)).toEqual(expected);
   });

@@ -73,7 +73,7 @@ const firstSince = (time: string) =>
  */
 const FIND_EVENTS = ({ beyond, order }: Direction) => {
   const next = `
-             and position ${beyond} coalesce($1, ${order === 'asc' ? 0 : END})
+             and position ${beyond} coalesce($1::bigint, ${order === 'asc' ? 0 : END})
              and position between (select first from period) and (select last from period)
            order by position ${order}
            limit ${EXAMINED}`;
@@ -134,7 +134,7 @@ const dateOf = (ms: number | undefined) => (ms === undefined ? undefined : new D
  * ```
  */
 export async function eventNamed(context: ReadContext, text: string): Promise<EventRow | null> {
-  if (/^\d{1,15}$/.test(text)) {
+  if (/^\d{1,16}$/.test(text)) {
     return (await readEventsAt(context.database.query, [Number(text)]))[0] ?? null;
   }
   for await (const event of findEvents(context, { eventId: text }).all()) return event;
