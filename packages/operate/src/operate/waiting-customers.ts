@@ -59,7 +59,9 @@ export async function readWaitingCustomers(
     return [{ customerId, issue, named: newest && teamNamedBy(newest, context) }];
   });
   const teamId = String(forTeam?.id);
-  const sorted = waiting.toSorted(firstThose(({ named }) => named?.toLowerCase() === teamId));
+  // A UUID can be named in another case.
+  const isNamed = (id: string) => id.toLowerCase() === teamId.toLowerCase();
+  const sorted = waiting.toSorted(firstThose(({ named }) => named !== null && isNamed(named)));
   const ids = sorted.slice(0, asksStripe ? MAX_ASKED : 0).map(({ customerId }) => customerId);
   const people = await readPeople(context, ids);
   const known = sorted.map((one) => ({ ...one, person: people.get(one.customerId) }));

@@ -67,7 +67,8 @@ export const namedTeam = ({ teams }: ApplicationTables) => `${teamColumns(teams)
 
 /**
  * SQL for the teams (`team_id`) of the people with this address, which is entered or in lower case, as apps store it: an index
- * on the app's column finds both. No row without a table of members, or without users.
+ * on the app's column finds both, and without one, the users are read only for an address. No row without a table of members,
+ * or without users.
  */
 export function teamsOfEmail({ teams, users, members }: ApplicationTables, address: string) {
   return users === null || members === null
@@ -77,7 +78,8 @@ export function teamsOfEmail({ teams, users, members }: ApplicationTables, addre
                  from ${members.rows} as member
                  join ${users.rows} as person
                    on person.id = member.user_id
-                where person.deleted_at is null
+                where strpos(${address}, '@') > 0
+                  and person.deleted_at is null
                   and person.email in (${address}, lower(${address}))`;
 }
 
