@@ -25,9 +25,10 @@ export function StatusReason({ team, status }: StatusReasonProps) {
     case 'lost plan': {
       const { lostPlan } = team;
       const lost = lostPlan && strong(lostPlan.planName ?? lostPlan.productId);
-      const { subscription, sinceMs } = status.deciding;
-      return html`Subscription ${idOf(status.deciding)} ${CLEARINGS.get(subscription.status)}.
-        The customer has had no plan since ${<Time ms={sinceMs} />}${lost && html`; before that, it had ${lost}`}.`;
+      const { subscription, status: present, sinceMs } = status.deciding;
+      // The plan can have ended before: an unpaid subscription is canceled later.
+      return html`Subscription ${idOf(status.deciding)} ${CLEARINGS.get(subscription.status)}. It has been
+        ${<StatusBadge status={present} />} since ${<Time ms={sinceMs} />}${lost && html`; its plan was ${lost}`}.`;
     }
     case 'changed by hand':
       return html`The team has ${<UntrustedText text={shortPlan(team.plan)} />}, but its events say
