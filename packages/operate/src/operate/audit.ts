@@ -71,7 +71,7 @@ export type ActionResult =
   | { readonly code: 'does-not-apply' }
   | { readonly code: 'failed'; readonly error: string };
 
-/** `kept`: rows that the application wrote; `failed`: customers whose teams could not be rebuilt. */
+/** `failed`: customers whose teams could not be rebuilt. */
 export type RebuildCounts = Readonly<Record<'repaired' | 'failed', number>>;
 
 /** A team that an entered text can mean. */
