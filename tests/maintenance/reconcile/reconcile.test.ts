@@ -153,6 +153,27 @@ test('asks about no more than 100 customers without a plan, but about all with o
   expect(await query('select from instep.asked_customers')).toHaveLength(170);
 });
 
+test('nobody takes over between the check of the lease and the deletion of the list', async () => {
+  let deletions = 0;
+  const database: Database = {
+    ...store.database,
+    transaction: (work, options) =>
+      store.database.transaction(async (query) => {
+        const checked: Query = async (statement, values) => {
+          if (typeof statement !== 'string' && statement.name === 'delete_listed') {
+            deletions += 1;
+            const take = `select from instep.leased_jobs where name = 'reconcile' for update nowait`;
+            await expect(store.database.query(take)).rejects.toThrow('could not obtain lock');
+          }
+          return await query(statement, values);
+        };
+        return await work(checked);
+      }, options),
+  };
+  await reconcileWith(listOf([]).list, { database });
+  expect(deletions).toBe(2);
+});
+
 test('leaves the list to the instance that has taken over, and repairs nothing with it', async () => {
   const { query } = store.database;
   const { teamId, customerId } = await store.addTeam();

@@ -2,6 +2,7 @@
 
 import * as v from 'valibot';
 import type { ApplicationId } from '../../postgres/application.ts';
+import type { Database } from '../../postgres/database.ts';
 import { pagesOf } from '../../postgres/examine.ts';
 import { readStates } from '../../postgres/statements/customers.ts';
 import { deleteOldIssues, readCustomersWithIssue } from '../../postgres/statements/issues.ts';
@@ -159,8 +160,7 @@ async function reconcileAll(
     intervalMs: options.intervalMs ?? last?.intervalMs ?? null,
   };
 
-  await run.saveProgress(progress);
-  await deleteListed(query);
+  await saveWithoutList(run, database, progress);
   const teamless = new Set<string>();
   for await (const page of readListings({
     listSubscriptions: api.listSubscriptions,
@@ -189,11 +189,21 @@ async function reconcileAll(
     counts.teams += teams.length;
   }
   const completed = { startedAtMs, endedAtMs: now(), teams: counts.teams };
-  // Before the list is deleted, which is in use if another instance has taken over.
-  await run.saveProgress({ ...progress, completed, phase: 'done' });
-  await deleteListed(query);
+  await saveWithoutList(run, database, { ...progress, completed, phase: 'done' });
   await deleteOldIssues(query);
   return counts;
+}
+
+/** Deletes the list only with the lease: if another instance has taken over, even this moment, it is in use. */
+async function saveWithoutList(
+  run: LeasedRun,
+  database: Database,
+  progress: Progress,
+): Promise<void> {
+  await database.transaction(async (query) => {
+    await run.saveProgress(progress, query);
+    await deleteListed(query);
+  });
 }
 
 /** Stores a page of the list, and reports its customers that pay and have no team, once each. */
