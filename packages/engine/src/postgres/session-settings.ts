@@ -81,7 +81,7 @@ const { builtins } = pg.types;
  * UTC, as ORMs write it.
  */
 export const columnValues = {
-  getTypeParser(oid, format) {
+  getTypeParser(oid: number, format?: 'text' | 'binary') {
     if (oid === builtins.INT8 && format !== 'binary') return parseBigint;
     if (oid === builtins.TIMESTAMP && format !== 'binary') return parseUtc;
     return pg.types.getTypeParser(oid, format);
