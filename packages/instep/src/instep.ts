@@ -179,7 +179,7 @@ export async function openService(options: InstepOptions): Promise<Service> {
   async function readIssues() {
     const { checkHealth } = await import('instep-operate/host');
     const { database, services } = engine;
-    const { keyMode = null } = services;
+    const { keyMode } = services;
     return (await checkHealth({ database, keyMode, now, otherFeatures: OTHER_FEATURES })).issues;
   }
   // The reports go nowhere until the metrics are started.
@@ -218,7 +218,7 @@ export async function openService(options: InstepOptions): Promise<Service> {
   }
   const context: OperateContext = {
     ...services,
-    ...{ linkByMetadata, keyMode: services.keyMode ?? null, otherFeatures: OTHER_FEATURES },
+    ...{ linkByMetadata, otherFeatures: OTHER_FEATURES },
     close: async () => undefined,
   };
   const startMetrics = metricsStart(instrumentation, {

@@ -7,9 +7,9 @@ export type Instrumentation = {
   eventProcessed(event: ProcessedEvent): void;
   /** An event was refused, or could not be stored. Stripe sends it again. */
   eventFailed(error: unknown): void;
-  /** A transaction with this many events has ended, whether it was committed or not. */
+  /** A batch of this many events has ended, whether it was stored or not. */
   batchEnded(queue: string, size: number, durationMs: number): void;
-  /** A call to Stripe's API has ended; `result` is `done`, a status, `timeout` or `no answer`. */
+  /** A call to Stripe's API has ended; `result` is `done`, a status, `timeout`, `no answer` or `other`. */
   apiCallEnded(path: string, result: string, durationMs: number): void;
   jobEnded(job: string, result: 'done' | 'failed', durationMs: number): void;
 };

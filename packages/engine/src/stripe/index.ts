@@ -17,7 +17,6 @@ export {
   HANDLED_TYPES,
   isHandledType,
   isId,
-  LOGGED_TYPES,
   NOTIFICATION_TYPES,
   parseEvent,
   SNAPSHOT_TYPE,

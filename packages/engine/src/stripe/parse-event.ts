@@ -31,8 +31,6 @@ export function isNotificationType(type: string): type is NotificationType {
 /** The type of a subscription snapshot in the log. */
 export const SNAPSHOT_TYPE = 'instep.subscription_snapshot';
 
-export const LOGGED_TYPES: readonly string[] = [...HANDLED_TYPES, SNAPSHOT_TYPE];
-
 /** What a signed body can be. The ingest pipeline takes the first two kinds; the first is a `SubscriptionEvent`. */
 export type StripeEvent =
   | ReadableEvent
@@ -205,7 +203,7 @@ const MAX_ID_LENGTH = 255;
 const MAX_NAME_LENGTH = 1_000;
 
 /** The last second of the year 9999. A later time is in milliseconds, and can't be read. */
-export const MAX_SECONDS = 253_402_300_799;
+const MAX_SECONDS = 253_402_300_799;
 
 /** PostgreSQL's `text` rejects NUL and lone surrogates. */
 const isStorable = (text: string) => !text.includes('\0') && text.isWellFormed();

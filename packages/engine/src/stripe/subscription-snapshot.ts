@@ -18,7 +18,7 @@ export type ListedSubscription = {
   readonly beganSeconds: number | null;
   /** When it ended; `null` while it has not. */
   readonly endedSeconds: number | null;
-  /** What a snapshot of it stores: the members that we or the views read, as the newest API version has them. */
+  /** What a snapshot of it stores: the members that parse-event.ts and the fields of a plan read, as the newest API version has them. */
   readonly object: JsonObject;
   /** The list includes everything that happened to it up to this time. */
   readonly asOfSeconds: number;
@@ -67,7 +67,7 @@ export function parseListedSubscription(
   };
 }
 
-/** The details that the views show, from any API version. No plan depends on them. */
+/** What a snapshot keeps besides, from any API version. A field of a plan that reads another member needs it here. */
 function detailsOf(listed: Json) {
   const subscription = asObject(listed) ?? {};
   const items = asObject(subscription.items)?.data;

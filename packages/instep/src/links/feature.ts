@@ -5,8 +5,6 @@ import { LINKS_SCHEMA } from './schema.ts';
 /** Links by metadata with this key (`LINK_BY_METADATA`); `null`: none. */
 export const linksFeature = (key: string | null): Feature => ({
   ...LINKS_SCHEMA,
-  jobs: ({ keyMode = null, ...services }, mode) =>
-    key === null || mode === 'off'
-      ? []
-      : [createLinkJob({ ...services, keyMode, key }, services.nonce())],
+  jobs: (services, mode) =>
+    key === null || mode === 'off' ? [] : [createLinkJob({ ...services, key }, services.nonce())],
 });

@@ -105,7 +105,7 @@ function instrument(registry: Registry): Instrumentation {
   });
   const apiCalls = new Histogram({
     name: 'instep_stripe_api_call_duration_seconds',
-    help: 'Duration of calls to the API of Stripe, by path and result: done, a status, timeout, or no answer.',
+    help: 'Duration of calls to the API of Stripe, by path and result: done, a status, timeout, no answer, or other.',
     labelNames: ['path', 'result'],
     buckets: [0.05, 0.1, 0.2, 0.5, 1, 2, 5, 15],
     registers,

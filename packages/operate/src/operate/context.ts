@@ -10,6 +10,8 @@ import type { NamedToken, Role } from './roles.ts';
 export type OperateContext = EngineServices & {
   /** @internal */
   readonly otherFeatures: OtherFeatures;
+  /** The key of the metadata that names a customer's team (`LINK_BY_METADATA`), if it is set. */
+  readonly linkByMetadata?: string | null;
   /**
    * Checks what Instep needs besides the database, as `instep doctor` does: it asks Stripe, and takes up to some seconds. Only
    * where a server has opened the context.

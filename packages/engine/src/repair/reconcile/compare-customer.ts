@@ -19,7 +19,6 @@ import { planWriterOf } from '../../rule/plan-writer.ts';
 import { effectOf } from '../../rule/status.ts';
 import type { Logger } from '../../runtime/logging.ts';
 import type { StripeApi } from '../../stripe/api.ts';
-import type { Mode } from '../../stripe/key-kind.ts';
 import { type ListedSubscription, makeSnapshot } from '../../stripe/subscription-snapshot.ts';
 import { storeAnswered } from '../asked-customers.ts';
 import {
@@ -39,8 +38,6 @@ export type ReconcileServices = {
   readonly api: Pick<StripeApi, 'listSubscriptions' | 'retrieveCustomer'>;
   readonly nameOf: NameOf;
   readonly planSelection: PlanSelection;
-  readonly linkByMetadata?: string | null;
-  readonly keyMode?: Mode | null;
   readonly logger: Logger;
   readonly now: () => number;
   readonly nonce: () => string;
