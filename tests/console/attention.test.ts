@@ -306,6 +306,13 @@ test('more than 200 rows are refused, with the limit', async () => {
   expect(text).toContain('At most 200 rows');
 });
 
+test('an unknown order is decided by asking Stripe', async () => {
+  const teamId = await arrange('Acme', { unknownOrderSecond: secondsAgo(1_200) });
+  expect(await list()).not.toContain(EMPTY);
+  const { text } = await send([['one', `compare team:${teamId}`]]);
+  expect(text).toContain(EMPTY);
+});
+
 test('an unreadable event is replayed, and dismissed when that does not help', async () => {
   await deliverUnreadable();
   const [row] = await query<{ position: number }>('select position from instep.events');
