@@ -84,6 +84,7 @@ test('since when a payment is due is shown and exported', async () => {
     /active , payment due Pro/.test((await pages.get(`/teams?search=${name}`)).text);
   expect(await isDue('Hotel')).toBe(true);
   expect(await isDue('Alpha')).toBe(false);
+  expect(await namesOn('/teams?status=past_due')).toEqual(['Hotel']);
   const { html } = await pages.get('/teams?search=Hotel&format=csv');
   expect(html).toContain('1970-01-02T00:00:00.000Z');
   // An old subscription that was left unpaid is not the one that decides the plan.

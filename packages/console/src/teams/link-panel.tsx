@@ -80,6 +80,7 @@ export function LinkPanel({ team, waiting, entered, failed }: LinkPanelProps) {
         hint="The id at Stripe, such as cus_123. Its events that wait for a team are replayed."
         kind="main"
       />
+      {team.customerId !== null && <SingleForm {...formOf(team)} action="unlink" />}
       {waiting.length === 0 ? (
         <p>No customer waits for a team.</p>
       ) : (

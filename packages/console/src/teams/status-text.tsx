@@ -12,7 +12,7 @@ export function StatusReason({ team, status }: StatusReasonProps) {
     case 'unlinked':
       return html`This team has no Stripe customer yet, so it gets no plan.`;
     case 'app':
-      return html`Plan written by your app. It stays until a subscription replaces it.`;
+      return html`The plan is of your own: your app or an operator wrote it. It stays until a subscription replaces it.`;
     case 'no events':
       return html`No event of this customer has been received.`;
     case 'no effect':

@@ -19,6 +19,7 @@ import {
 import {
   exactTeams,
   HAS_LOST_PLAN,
+  IS_DUE,
   JOIN_STATE,
   type NamedTeam,
   namedTeam,
@@ -36,7 +37,10 @@ export type TeamFilter = {
    * part of the name, in upper or lower case, or the beginning of the id of a customer, a subscription or a team.
    */
   readonly text?: string | undefined;
-  /** A status of Stripe's; `none`: it never had a subscription; `other`: a status of the application's own. */
+  /**
+   * A status of Stripe's, also `past_due`, which a team's row never has; `none`: it never had a subscription; `other`: a status of
+   * the application's own.
+   */
   readonly status?: string | undefined;
   /** The name of a plan that the team has or had, or the id of its product. */
   readonly plan?: string | undefined;
@@ -110,7 +114,7 @@ const FIND_TEAMS = (tables: ApplicationTables, { beyond, order }: Direction) => 
                 or starts_with(provider_customer_id, $3)
                 or starts_with(provider_subscription_id, $3)
                 or length($3) >= 4 and starts_with(teams.id::text, lower($3)))
-           and ($4::text is null or ${TEAM_STATUS} = $4)
+           and ($4::text is null or ${TEAM_STATUS} = $4 or state.access_status = $4 and ${IS_DUE})
            and ($5::text is null
                 or $5 in (teams.plan_name::text, teams.provider_product_id::text)
                 or $5 in (access_plan_name, access_product_id) and ${HAS_LOST_PLAN})

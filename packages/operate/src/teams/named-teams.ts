@@ -46,7 +46,7 @@ export const HAS_LOST_PLAN = `
              and state.access_product_id is not null`;
 
 /** SQL: whether the subscription that decides a team's plan is past due or unpaid. */
-const IS_DUE = `
+export const IS_DUE = `
              state.due_since is not null
              and case state.access_status
                    when 'past_due' then state.access_subscription_id = teams.provider_subscription_id
