@@ -158,6 +158,7 @@ describe('the comparison with Stripe', () => {
     const { html, results } = await press(teamId, 'compare');
     expect(results).toEqual(['unknown-customer']);
     expect(html).toContain('href="#link"');
+    expect(html).toContain(`value="unlink team:${teamId}"`);
     account.customers.set({ id: 'cus_other' });
     expect((await link(teamId, 'cus_other')).text).toContain('Linked to cus_other.');
     expect((await get()).html).not.toContain('data-issue');

@@ -75,3 +75,18 @@ test('jobs that could not be loaded are loaded again', async () => {
   await worker.stop();
   expect(lines).toMatchObject([{ level: 'error', msg: 'maintenance could not be loaded' }]);
 });
+
+test('a job whose failure can not be stored is tried less and less often', async () => {
+  const startedAtMs: number[] = [];
+  const run = vi.fn(async () => {
+    startedAtMs.push(performance.now());
+    throw new Error('permission denied for table leased_jobs');
+  });
+  const loadJobs = async () => [{ name: 'job', intervalMs: 20, run }];
+  const worker = startMaintenance(loadJobs, { logger: createLogger('silent') });
+  await vi.waitFor(() => expect(run.mock.calls.length).toBeGreaterThan(3));
+  await worker.stop();
+  // 40, 80 and 160 ms, and not three times 20.
+  const [first = 0, last = 0] = [startedAtMs[0], startedAtMs[3]];
+  expect(last - first).toBeGreaterThan(200);
+});

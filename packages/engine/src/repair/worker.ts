@@ -36,6 +36,8 @@ type MaintenanceOptions = {
 /** The pause before jobs that could not be loaded are loaded again. */
 const LOAD_PAUSE_MS = 5_000;
 
+const LONGEST_PAUSE_MS = 60_000;
+
 /**
  * Runs each job again and again, in a loop of its own. Jobs are driven by state and not by messages,
  * so a crash at any point costs nothing, and any number of instances can run them.
@@ -50,9 +52,13 @@ export function startMaintenance(
   const pausing = { signal, ref: false };
 
   async function repeat(job: Job): Promise<void> {
+    let pauseMs = job.intervalMs;
     while (!signal.aborted) {
-      await runOnce(job, signal, options);
-      await pause(job.intervalMs, pausing);
+      const hasFailed = await runOnce(job, signal, options);
+      // The lease pauses a job that fails. If not even that can be stored, the failures in a row do.
+      const longerMs = Math.max(job.intervalMs, Math.min(pauseMs * 2, LONGEST_PAUSE_MS));
+      pauseMs = hasFailed ? longerMs : job.intervalMs;
+      await pause(pauseMs, pausing);
     }
   }
 
@@ -82,14 +88,17 @@ export function startMaintenance(
 const LACKS_PERMISSION =
   'STRIPE_SECRET_KEY lacks permission to read subscriptions, events, customers or products';
 
-/** Runs a job in a span of its own. A failure is logged; the lease of the job says when it is tried again. */
+/**
+ * Runs a job in a span of its own. A failure is logged; the lease of the job says when it is tried again. Returns whether the
+ * job has failed, and not only because there is no database.
+ */
 async function runOnce(
   { name, run }: Job,
   signal: AbortSignal,
   { logger, instrumentation = NO_INSTRUMENTATION }: MaintenanceOptions,
-): Promise<void> {
+): Promise<boolean> {
   const startedAtMs = performance.now();
-  const result = await inRootSpan(new Set(), `maintain ${name}`, {}, async () => {
+  const thrown = await inRootSpan(new Set(), `maintain ${name}`, {}, async () => {
     try {
       await run(signal);
     } catch (err) {
@@ -100,11 +109,13 @@ async function runOnce(
       throw err;
     }
   }).then(
-    () => 'done' as const,
+    () => null,
     // A job that was stopped has neither failed nor succeeded.
-    (error: unknown) => (error instanceof Stopped ? 'done' : 'failed'),
+    (error: unknown) => (error instanceof Stopped ? null : error),
   );
+  const result = thrown === null ? 'done' : 'failed';
   instrumentation.jobEnded(name, result, performance.now() - startedAtMs);
+  return thrown !== null && !(thrown instanceof DatabaseUnavailable);
 }
 
 export type Maintenance = MaintenanceWorker & {
