@@ -22,6 +22,7 @@ export const TESTS = {
   engine: [
     'tests/engine/log/event-log.test.ts',
     'tests/engine/rule/fold.test.ts',
+    'tests/engine/rule/same-event.test.ts',
     'tests/engine/rule/bounded-state.test.ts',
     'tests/ingest/locked-teams.test.ts',
     'tests/ingest/refused-events.test.ts',
