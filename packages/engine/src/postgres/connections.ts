@@ -218,8 +218,12 @@ function openPool(
   });
   pool.on('error', ignore);
   // Added at once, because the server can close the connection with the same bytes that say it is ready. It
-  // can break at any time, in use or idle; its user also gets the error.
-  pool.on('connect', (client) => client.on('error', onConnectionError));
+  // can break at any time, in use or idle; its user also gets the error. That it ends when the pool does is no news.
+  pool.on('connect', (client) =>
+    client.on('error', (error) => {
+      if (!pool.ending) onConnectionError(error);
+    }),
+  );
   return pool;
 }
 
