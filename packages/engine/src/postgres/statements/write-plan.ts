@@ -25,6 +25,7 @@ type PlanWrite = {
 // A trigger that returns null, a policy or a view can skip the update of a row without an error.
 const WRITE_PLAN = ({ teams: table }: ApplicationTables) => {
   const fields = fieldsOf(table);
+  const columns = fields.map(columnOf).join(', ');
   const before = fields.map((field) => `${columnOf(field)}_before`).join(', ');
   const after = fields.map((field) => `${columnOf(field)}_after`).join(', ');
   const assignments = fields.map((field) =>
@@ -48,14 +49,14 @@ const WRITE_PLAN = ({ teams: table }: ApplicationTables) => {
         returning ${written.join(',\n                  ')}
       )
       insert into instep.plan_changes (team_id, customer_id, cause, operator, action_id, ${before}, ${after})
-      select team_id, customer_id, cause, operator, action_id, ${before}, ${fields.map(columnOf).join(', ')}
+      select team_id, customer_id, cause, operator, action_id, ${before}, ${columns}
         from change
         left join written on true
        where case
                when is_written is null
                     or ${isOther}
                  then instep.refuse_unwritten_plan()
-               else (${before}) is distinct from (${fields.map(columnOf).join(', ')})
+               else (${before}) is distinct from (${columns})
              end`;
 };
 
