@@ -14,7 +14,7 @@ import { eventNamed } from './find-events.ts';
 import { teamNamed } from './find-teams.ts';
 import { setPlan } from './set-plan.ts';
 
-/** What each action takes besides its subject. It changes nothing if somebody else has changed what it expects to find. */
+/** What each action takes besides its subject. It changes nothing if its expectation is no longer true. */
 export type ActionInputs = {
   /** Gives a team a customer, and the plan that the customer's events yield. */
   readonly link: {

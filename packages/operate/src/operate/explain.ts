@@ -105,7 +105,6 @@ export async function explainTeam(
     readIssuesOf(context, team),
     readIsCompared(query, customerId),
   ]);
-  const dismissals = findActions(context, { ids: dismissedBy === null ? [] : [dismissedBy] });
   const state = states.of(customerId);
   const subscriptions = subscriptionsOf(customerId ?? '', state, planSelection);
   const { names } = states;
@@ -113,8 +112,13 @@ export async function explainTeam(
   return {
     ...{ team, subscriptions, productNames: names, timeline, issues: open, isCompared },
     status: statusOf(team, state, shouldBe, subscriptions),
-    dismissal: (await dismissals.page()).rows[0] ?? null,
+    dismissal: dismissedBy === null ? null : await readAction(context, dismissedBy),
   };
+}
+
+async function readAction(context: OperateContext, id: number): Promise<RecordedAction | null> {
+  const { rows } = await findActions(context, { ids: [id] }).page({ limit: 1 });
+  return rows[0] ?? null;
 }
 
 /** Those that an event decides, the newest event first. */

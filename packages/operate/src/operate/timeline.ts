@@ -30,8 +30,9 @@ export type TimelineItem = {
   readonly atMs: number;
   /** The team's plan before and after it; `null`: it changed none, or the change was pruned. */
   readonly plans: PlanStep | null;
-} /** What an event of its customer said, and why it was decided like that. */ & (
+} & (
   | {
+      /** What an event of its customer said, and why it was decided like that. */
       readonly kind: 'event';
       readonly event: EventRow;
       readonly subscription: EventSubscription;
