@@ -45,7 +45,7 @@ beforeAll(async () => {
   await addTeam(query, { name: 'Foxglove Legal', customerId: 'cus_foxglove' });
   await happen('foxglove', 170, {});
   await happen('foxglove', 50, { status: 'canceled' }, 'missed');
-  // Somebody has written another plan.
+  // The application has written another plan.
   const moonraker = await addTeam(query, { name: 'Moonraker', customerId: 'cus_moonraker' });
   await happen('moonraker', 160, { productId: 'prod_starter' });
   const another = `update teams set provider_product_id = 'prod_pro', plan_name = 'Pro' where id = $1`;

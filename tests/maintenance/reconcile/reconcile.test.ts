@@ -153,7 +153,7 @@ test('asks about no more than 100 customers without a plan, but about all with o
   expect(await query('select from instep.asked_customers')).toHaveLength(170);
 });
 
-test('nobody takes over between the check of the lease and the deletion of the list', async () => {
+test('no instance takes over between the check of the lease and the deletion of the list', async () => {
   let deletions = 0;
   const database: Database = {
     ...store.database,
