@@ -15,7 +15,7 @@ import {
   type IngestResult,
   type LogEvent,
   type LoggedOutcome,
-  type ReadableEvent,
+  type ReadableLogEvent,
 } from './log-event.ts';
 import type { StoredCustomer, StoredTeam, Waiting } from './read-customers.ts';
 import type { LoggedEvents } from './read-events.ts';
@@ -47,7 +47,7 @@ export type CustomerDecision = {
   readonly waiting: Waiting | null;
   readonly teams: readonly TeamDecision[];
   /** The last event that was applied, because of which teams change; `null`: they change because they were linked. */
-  readonly changedBy: ReadableEvent | null;
+  readonly changedBy: ReadableLogEvent | null;
   readonly events: readonly EventDecision[];
   readonly options: DecideOptions;
 };
@@ -81,7 +81,7 @@ const STALE: DecidedOutcomes = { outcome: 'stale', loggedOutcome: 'stale' };
  */
 export function decide(
   customer: StoredCustomer,
-  events: readonly ReadableEvent[],
+  events: readonly ReadableLogEvent[],
   { known: loggedEvents, outcomes }: LoggedEvents,
   options: DecideOptions,
 ): { decision: CustomerDecision; results: readonly IngestResult[] } {
@@ -89,10 +89,10 @@ export function decide(
   const known = new KnownEvents(loggedEvents.all());
   const decisions = new Map<string, EventDecision>();
   let { state } = customer;
-  let changedBy: ReadableEvent | null = null;
+  let changedBy: ReadableLogEvent | null = null;
   let waiting = hasTeam ? null : customer.waiting;
 
-  function decideOn(event: ReadableEvent): DecidedOutcomes {
+  function decideOn(event: ReadableLogEvent): DecidedOutcomes {
     const isUseless = event.kind === 'snapshot' && !hasTeam;
     if (isUseless || isOutdated(state, event, known)) return STALE;
     const { state: after, outcome } = fold(state, event, known, options.planSelection);
@@ -111,7 +111,7 @@ export function decide(
   }
 
   /** An event that is known changes nothing, unless it waited for a team. */
-  function repeat(event: ReadableEvent): DecidedOutcomes {
+  function repeat(event: ReadableLogEvent): DecidedOutcomes {
     const key = known.find(event)?.key ?? event.key;
     const earlier = decisions.get(key);
     const { outcome = 'stale', parkedOutcome = null } = earlier ?? outcomes.get(key) ?? {};

@@ -59,7 +59,7 @@ export class EventLog {
     const { deadlineMs: timeoutMs } = this.#options;
     const settle = (isNamed: boolean) =>
       repeat(() => this.#store.settle(customerId, { ...options, timeoutMs, isNamed }));
-    return unlessRefused(settle(true), () => settle(false));
+    return withoutNameIfRefused(settle(true), () => settle(false));
   }
 
   #storeBatch(events: readonly LogEvent[], timeoutMs: number): Promise<readonly BatchResult[]> {
@@ -67,7 +67,7 @@ export class EventLog {
       repeat(() => this.#store.store(events, { timeoutMs, isNamed }));
     const stored = store(true);
     if (events.length > 1) return stored;
-    return unlessRefused(stored, async (error) => {
+    return withoutNameIfRefused(stored, async (error) => {
       const results = await store(false);
       for (const event of events) this.#options.onNameRefused?.(event, error);
       return results;
@@ -79,7 +79,7 @@ export class EventLog {
  * What is written with the name of a plan or, if that is refused, without. The application's column can be too short for
  * it, and a plan must never wait for its name.
  */
-async function unlessRefused<Result>(
+async function withoutNameIfRefused<Result>(
   named: Promise<Result>,
   writeUnnamed: (error: DatabaseRefused) => Promise<Result>,
 ): Promise<Result> {

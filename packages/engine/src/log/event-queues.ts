@@ -30,7 +30,7 @@ type EventQueuesOptions<Event, Result> = {
   readonly onAttempt?: (queue: 'ready' | 'blocked', size: number, tookMs: number) => void;
 };
 
-type Waiting<Event, Result> = {
+type QueuedEvent<Event, Result> = {
   readonly event: Event;
   readonly customer: string;
   readonly sinceMs: number;
@@ -72,15 +72,15 @@ export class EventQueues<Event, Result> {
   #options: EventQueuesOptions<Event, Result>;
   #fastMs: number;
   /** The queue of the batches. */
-  #ready: Waiting<Event, Result>[] = [];
+  #ready: QueuedEvent<Event, Result>[] = [];
   #isBatchRunning = false;
   /** The queue of single events, without those that are being stored. */
-  #singles: Waiting<Event, Result>[] = [];
+  #singles: QueuedEvent<Event, Result>[] = [];
   /** The customers of the single events that are being stored. */
   #runningCustomers = new Set<string>();
   #runningSlow = 0;
   /** The events that are tried again or alone. */
-  #blocked = new Set<Waiting<Event, Result>>();
+  #blocked = new Set<QueuedEvent<Event, Result>>();
   /** Customers whose last batch, or last event alone, was slow or failed. */
   #suspects = new BoundedCache<string, true>(MAX_SUSPECTS);
 
@@ -129,8 +129,8 @@ export class EventQueues<Event, Result> {
   }
 
   /** Decides only now which queue an event is for, because its customer can have become a suspect while it waited. */
-  #formBatch(): readonly Waiting<Event, Result>[] {
-    const batch: Waiting<Event, Result>[] = [];
+  #formBatch(): readonly QueuedEvent<Event, Result>[] {
+    const batch: QueuedEvent<Event, Result>[] = [];
     for (const waiting of this.#ready.splice(0, MAX_BATCH)) {
       if (this.#leftMs(waiting) <= 0) this.#giveUp(waiting);
       else if (waiting.isSlow || this.#suspects.get(waiting.customer)) this.#addSingle(waiting);
@@ -139,7 +139,7 @@ export class EventQueues<Event, Result> {
     return batch;
   }
 
-  async #runBatch(batch: readonly Waiting<Event, Result>[]): Promise<void> {
+  async #runBatch(batch: readonly QueuedEvent<Event, Result>[]): Promise<void> {
     const startedAtMs = performance.now();
     try {
       const results = await this.#store('ready', batch, this.#fastMs);
@@ -161,11 +161,11 @@ export class EventQueues<Event, Result> {
     }
   }
 
-  #suspect(batch: readonly Waiting<Event, Result>[]): void {
+  #suspect(batch: readonly QueuedEvent<Event, Result>[]): void {
     for (const { customer } of batch) this.#suspects.set(customer, true);
   }
 
-  #addSingle(waiting: Waiting<Event, Result>): void {
+  #addSingle(waiting: QueuedEvent<Event, Result>): void {
     if (!this.#block(waiting)) return;
     this.#singles.push(waiting);
     this.#runSingles();
@@ -180,7 +180,7 @@ export class EventQueues<Event, Result> {
   }
 
   /** The next event to store alone. Those of one customer would only lock each other out. */
-  #takeSingle(): Waiting<Event, Result> | undefined {
+  #takeSingle(): QueuedEvent<Event, Result> | undefined {
     this.#singles = this.#singles.filter((waiting) => {
       const isLate = this.#leftMs(waiting) <= 0;
       if (isLate) this.#giveUp(waiting);
@@ -197,7 +197,7 @@ export class EventQueues<Event, Result> {
    * Stores an event alone: in as little time as a batch at first, and then in all the time that it has left, behind the
    * events that have not been tried.
    */
-  async #runSingle(waiting: Waiting<Event, Result>): Promise<void> {
+  async #runSingle(waiting: QueuedEvent<Event, Result>): Promise<void> {
     const { customer, isSlow } = waiting;
     this.#runningCustomers.add(customer);
     if (isSlow) this.#runningSlow += 1;
@@ -236,7 +236,7 @@ export class EventQueues<Event, Result> {
 
   async #store(
     queue: 'ready' | 'blocked',
-    batch: readonly Waiting<Event, Result>[],
+    batch: readonly QueuedEvent<Event, Result>[],
     timeoutMs: number,
   ): Promise<readonly (Result | 'locked')[]> {
     const { store, onAttempt } = this.#options;
@@ -249,7 +249,7 @@ export class EventQueues<Event, Result> {
     }
   }
 
-  #settle(waiting: Waiting<Event, Result>, result: Result | 'locked' | undefined): void {
+  #settle(waiting: QueuedEvent<Event, Result>, result: Result | 'locked' | undefined): void {
     if (result === undefined) this.#reject(waiting, new RangeError('an event has no result'));
     else if (result === 'locked') this.#retryLater(waiting);
     else {
@@ -258,12 +258,12 @@ export class EventQueues<Event, Result> {
     }
   }
 
-  #reject(waiting: Waiting<Event, Result>, error: unknown): void {
+  #reject(waiting: QueuedEvent<Event, Result>, error: unknown): void {
     this.#blocked.delete(waiting);
     waiting.reject(error);
   }
 
-  #retryLater(waiting: Waiting<Event, Result>): void {
+  #retryLater(waiting: QueuedEvent<Event, Result>): void {
     if (!this.#block(waiting)) return;
     void sleep(waiting.pauseMs).then(() => {
       this.#ready.push(waiting);
@@ -273,7 +273,7 @@ export class EventQueues<Event, Result> {
   }
 
   /** Counts an event as blocked, or rejects it if too many are. */
-  #block(waiting: Waiting<Event, Result>): boolean {
+  #block(waiting: QueuedEvent<Event, Result>): boolean {
     if (this.#blocked.has(waiting)) return true;
     const { size } = this.#blocked;
     if (size >= this.#options.maxQueued) {
@@ -285,11 +285,11 @@ export class EventQueues<Event, Result> {
     return true;
   }
 
-  #leftMs({ sinceMs }: Waiting<Event, Result>): number {
+  #leftMs({ sinceMs }: QueuedEvent<Event, Result>): number {
     return this.#options.deadlineMs - (performance.now() - sinceMs);
   }
 
-  #giveUp(waiting: Waiting<Event, Result>): void {
+  #giveUp(waiting: QueuedEvent<Event, Result>): void {
     const error = new DeadlineExceeded(this.#options.deadlineMs);
     const isBlocked = this.#blocked.has(waiting);
     this.#reject(waiting, isBlocked ? new DatabaseBusy(BUSY, { cause: error }) : error);

@@ -5,12 +5,12 @@ import type { Outcome, SubscriptionEvent } from '../rule/event.ts';
 import type { ActingOperator, ChangeCause } from '../rule/plan-change.ts';
 
 /** An event to ingest. One that can't be read is stored, and changes nothing. */
-export type LogEvent = ReadableEvent | UnreadableEvent;
+export type LogEvent = ReadableLogEvent | UnreadableLogEvent;
 
-export type ReadableEvent = SubscriptionEvent &
+export type ReadableLogEvent = SubscriptionEvent &
   Received & { readonly kind: 'readable' | 'snapshot' };
 
-type UnreadableEvent = Pick<SubscriptionEvent, 'key' | 'eventId' | 'type'> &
+type UnreadableLogEvent = Pick<SubscriptionEvent, 'key' | 'eventId' | 'type'> &
   Received & { readonly kind: 'unreadable'; readonly problem: string };
 
 type Received = {

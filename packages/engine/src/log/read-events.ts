@@ -12,7 +12,7 @@ export const EVENT_COLUMNS = `
        outcome, parked_outcome as "parkedOutcome", encode(body, 'base64') as "bodyText"`;
 
 /** Drivers differ in what they make of other types than text. */
-export type EventRow = Omit<LoggedEvent, 'position' | 'receivedAtMs' | 'body'> &
+export type EventTextRow = Omit<LoggedEvent, 'position' | 'receivedAtMs' | 'body'> &
   Readonly<Record<'receivedText' | 'bodyText', string>>;
 
 // Of each subscription: the events of these seconds, the next one after them, and the one with this key.
@@ -64,7 +64,7 @@ export type LoggedEvents = {
 };
 
 /** The events of these rows, by customer. */
-export function eventsIn(rows: readonly EventRow[]): ReadonlyMap<string, LoggedEvents> {
+export function eventsIn(rows: readonly EventTextRow[]): ReadonlyMap<string, LoggedEvents> {
   const customers = new Map<string, LoggedEvents>();
   for (const { receivedText, bodyText, ...row } of rows) {
     const { customerId, outcome, parkedOutcome } = row;

@@ -11,7 +11,7 @@ import {
   type EventDecision,
   type SettleOptions,
 } from './decide.ts';
-import type { IngestResult, LogEvent, ReadableEvent } from './log-event.ts';
+import type { IngestResult, LogEvent, ReadableLogEvent } from './log-event.ts';
 import {
   type CustomerRow,
   customersIn,
@@ -158,14 +158,14 @@ export class BatchStore {
 type Texts = { readonly teams: TeamsTable; readonly read: string; readonly write: string };
 
 /** By customer, in the order of arrival. */
-type Arrivals = ReadonlyMap<string, readonly ReadableEvent[]>;
+type Arrivals = ReadonlyMap<string, readonly ReadableLogEvent[]>;
 
 type WrittenRow = TextRow<'customer_id' | 'key' | 'type' | 'outcome'>;
 
 const idOf = ({ customer }: CustomerDecision) => customer.customerId;
 
 function groupByCustomer(events: readonly LogEvent[]): Arrivals {
-  const arrivals = new Map<string, ReadableEvent[]>();
+  const arrivals = new Map<string, ReadableLogEvent[]>();
   for (const event of events) {
     if (event.kind === 'unreadable') continue;
     const { customerId } = event.subscription;

@@ -3,10 +3,10 @@
 
 import {
   assigned,
-  columnOf,
   comparable,
   fieldsOf,
   isOtherPlan,
+  ownColumn,
   type TeamsTable,
   teamField,
   teamValue,
@@ -14,7 +14,7 @@ import {
 import { PLAN_FIELDS } from '../rule/plan-fields.ts';
 import { FACT_COLUMNS } from './customer-columns.ts';
 
-const PLAN_COLUMNS = PLAN_FIELDS.map(columnOf);
+const PLAN_COLUMNS = PLAN_FIELDS.map(ownColumn);
 
 const COLUMNS = [...PLAN_COLUMNS, ...Object.keys(FACT_COLUMNS)];
 
@@ -56,20 +56,20 @@ const updated = (column: string) =>
  */
 export function writeText(teams: TeamsTable): string {
   const fields = fieldsOf(teams);
-  const before = fields.map((field) => `${columnOf(field)}_before`);
-  const after = fields.map((field) => `${columnOf(field)}_after`);
+  const before = fields.map((field) => `${ownColumn(field)}_before`);
+  const after = fields.map((field) => `${ownColumn(field)}_after`);
   const current = fields.map((field) => teamValue(teams, field));
   const read = fields.map(({ type }, index) => comparable(`team.${before[index]}`, type));
   const planned = fields.map((field) => {
     const isName = field.name === 'planName';
-    const written = `written.${columnOf(field)}`;
+    const written = `written.${ownColumn(field)}`;
     return assigned(teams, field, isName ? `case when $5::boolean then ${written} end` : written);
   });
   if (teams.updatedAt !== null) planned.push(`${teams.updatedAt} = now()`);
   const returned = fields.map(
     (field, index) => `${teamField(teams, field)}::${field.type} as ${after[index]}`,
   );
-  const isOther = isOtherPlan(teams, (field) => `${columnOf(field)}_after`, columnOf);
+  const isOther = isOtherPlan(teams, (field) => `${ownColumn(field)}_after`, ownColumn);
   // PostgreSQL must know the type of each parameter, also where no column has a name.
   const typedNames = teams.plan.has('planName') ? '' : '\n     and $5::boolean is not null';
 

@@ -6,7 +6,7 @@ import type { ChangeCause } from '../rule/plan-change.ts';
 import { writeState } from '../rule/state-json.ts';
 import { FACT_COLUMNS } from './customer-columns.ts';
 import type { CustomerDecision, EventDecision } from './decide.ts';
-import type { ReadableEvent } from './log-event.ts';
+import type { ReadableLogEvent } from './log-event.ts';
 
 /** The customers are in the order of their ids. `isNamed`: whether teams get the names of their plans. */
 export function write(
@@ -63,7 +63,7 @@ function teamRows({ customer, teams, changedBy, options }: CustomerDecision) {
   }));
 }
 
-function causeOf(event: ReadableEvent): ChangeCause {
+function causeOf(event: ReadableLogEvent): ChangeCause {
   return event.changeCause ?? (event.kind === 'snapshot' ? 'snapshot' : 'event');
 }
 

@@ -45,7 +45,7 @@ export const contractColumn = (field: string) =>
 const COLUMNS = new Map(PLAN_FIELDS.map(({ name }) => [name, contractColumn(name)]));
 
 /** The column of a field in Instep's own tables. */
-export const columnOf = ({ name }: Field) => COLUMNS.get(name) ?? name;
+export const ownColumn = ({ name }: Field) => COLUMNS.get(name) ?? name;
 
 /** A value as JSON has it. A missing one is null. */
 export type ColumnValue = string | readonly string[] | number | boolean | undefined;
@@ -60,7 +60,7 @@ export function planColumns(plan: PlanInRow | null, suffix = ''): Record<string,
   for (const field of PLAN_FIELDS) {
     const value = plan?.[field.name] ?? undefined;
     if (value === undefined) continue;
-    columns[columnOf(field) + suffix] =
+    columns[ownColumn(field) + suffix] =
       typeof value === 'number' && field.type === 'timestamptz' ? timeText(value) : value;
   }
   return columns;

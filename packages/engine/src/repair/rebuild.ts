@@ -2,7 +2,7 @@
 // has stored, byte for byte.
 
 import type { Settle } from '../log/pipeline.ts';
-import { EVENT_COLUMNS, type EventRow, eventsIn, noEvents } from '../log/read-events.ts';
+import { EVENT_COLUMNS, type EventTextRow, eventsIn, noEvents } from '../log/read-events.ts';
 import type { ApplicationId } from '../postgres/application.ts';
 import type { Database, Query } from '../postgres/database.ts';
 import { canOthersSucceed, DatabaseBusy } from '../postgres/errors.ts';
@@ -110,7 +110,7 @@ type FoldOptions = {
 export async function foldLog(customerId: string, { database, deadlineMs }: FoldOptions) {
   type StateRow = { readonly version: string; readonly subscriptions: string };
   const [row] = await database.run<StateRow>(readStoredState(customerId), deadlineMs);
-  const rows = await database.run<EventRow>(readEventsOfCustomer(customerId), deadlineMs);
+  const rows = await database.run<EventTextRow>(readEventsOfCustomer(customerId), deadlineMs);
   const { known } = eventsIn(rows).get(customerId) ?? noEvents();
   const stored = row === undefined ? NO_STATE : readState(row.subscriptions);
   const state = foldAll(known.all());

@@ -7,7 +7,7 @@ import type { Query } from '../database.ts';
 import { onlyRow } from '../statement.ts';
 import type { ApplicationTables } from '../tables/application-tables.ts';
 import { idFrom } from '../tables/id-from-text.ts';
-import { columnOf, comparable } from '../teams-table.ts';
+import { comparable, ownColumn } from '../teams-table.ts';
 
 /** A change of a team's plan. */
 export type PlanChange = {
@@ -30,10 +30,10 @@ export type PlanChange = {
 
 /** SQL for the plan before or after a change: a field that is not the contract's is there if it has a value. */
 function planOf(when: 'before' | 'after'): string {
-  const columns = PLAN_FIELDS.map((field) => `${columnOf(field)}_${when}`);
+  const columns = PLAN_FIELDS.map((field) => `${ownColumn(field)}_${when}`);
   const pairs = (isRequired: boolean) =>
     PLAN_FIELDS.filter((field) => field.isRequired === isRequired).map((field) => {
-      return `'${field.name}', ${comparable(`${columnOf(field)}_${when}`, field.type)}`;
+      return `'${field.name}', ${comparable(`${ownColumn(field)}_${when}`, field.type)}`;
     });
   return `
              case

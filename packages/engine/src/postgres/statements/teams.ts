@@ -8,7 +8,7 @@ import { DatabaseRefused } from '../errors.ts';
 import type { Examined, Search } from '../examine.ts';
 import type { ApplicationTables } from '../tables/application-tables.ts';
 import { idFrom, isAfter } from '../tables/id-from-text.ts';
-import { columnOf, comparable, fieldsOf, planJson, type TeamsTable } from '../teams-table.ts';
+import { comparable, fieldsOf, ownColumn, planJson, type TeamsTable } from '../teams-table.ts';
 
 /** A team as Instep sees it: its customer and its plan. */
 export type Team = {
@@ -21,7 +21,7 @@ export type LinkedTeam = Team & { readonly customerId: string };
 
 /** SQL for the plan of a row of `teams.rows`. */
 export const planAsJson = (teams: TeamsTable): string =>
-  `${planJson(teams, (field) => comparable(`teams.${columnOf(field)}`, field.type))}::jsonb`;
+  `${planJson(teams, (field) => comparable(`teams.${ownColumn(field)}`, field.type))}::jsonb`;
 
 /** SQL for the columns of a `Team`, from `teams`. */
 export const teamColumns = (teams: ApplicationTables['teams']) => `
@@ -57,7 +57,7 @@ export const EMPTY_TEAMS: Search = {
 
 /** SQL. Where a flag can't be null, it is false. */
 function isEmpty(field: (typeof PLAN_FIELDS)[number]): string {
-  const column = columnOf(field);
+  const column = ownColumn(field);
   return field.type === 'boolean' ? `${column} is not true` : `${column} is null`;
 }
 

@@ -6,9 +6,9 @@ import type { Query } from '../database.ts';
 import type { ApplicationTables } from '../tables/application-tables.ts';
 import {
   assigned,
-  columnOf,
   fieldsOf,
   isOtherPlan,
+  ownColumn,
   planColumns,
   teamField,
 } from '../teams-table.ts';
@@ -25,18 +25,18 @@ type PlanWrite = {
 // A trigger that returns null, a policy or a view can skip the update of a row without an error.
 const WRITE_PLAN = ({ teams: table }: ApplicationTables) => {
   const fields = fieldsOf(table);
-  const columns = fields.map(columnOf).join(', ');
-  const before = fields.map((field) => `${columnOf(field)}_before`).join(', ');
-  const after = fields.map((field) => `${columnOf(field)}_after`).join(', ');
+  const columns = fields.map(ownColumn).join(', ');
+  const before = fields.map((field) => `${ownColumn(field)}_before`).join(', ');
+  const after = fields.map((field) => `${ownColumn(field)}_after`).join(', ');
   const assignments = fields.map((field) =>
-    assigned(table, field, `change.${columnOf(field)}_after`),
+    assigned(table, field, `change.${ownColumn(field)}_after`),
   );
   if (table.updatedAt !== null) assignments.push(`${table.updatedAt} = now()`);
   const written = fields.map((field) => {
-    return `${teamField(table, field)}::${field.type} as ${columnOf(field)}`;
+    return `${teamField(table, field)}::${field.type} as ${ownColumn(field)}`;
   });
   written.push('true as is_written');
-  const isOther = isOtherPlan(table, columnOf, (field) => `${columnOf(field)}_after`);
+  const isOther = isOtherPlan(table, ownColumn, (field) => `${ownColumn(field)}_after`);
   return `
       with change as (
         select *

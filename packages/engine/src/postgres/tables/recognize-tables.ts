@@ -17,7 +17,7 @@ import {
   columnOf,
   keptPlanName,
   type RecognizedTable,
-  rowsOf,
+  rowsSql,
   teamsOf,
   usersTableOf,
 } from './recognized-tables.ts';
@@ -175,7 +175,7 @@ function membersOf(members: RecognizedTable | null): ApplicationTables['members'
   const areReadable = members.columns.every(({ column, problem }) => {
     return problem === null && column?.canRead === true;
   });
-  return areReadable ? { rows: rowsOf(members) } : null;
+  return areReadable ? { rows: rowsSql(members) } : null;
 }
 
 function unfitness(

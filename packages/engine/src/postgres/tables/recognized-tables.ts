@@ -60,7 +60,7 @@ export function usersTableOf(users: RecognizedTable): NonNullable<ApplicationTab
     column === null ? [] : [[field, column.sql] as const],
   );
   const idType = idTypeOf(columnOf(users, 'id'));
-  return { name: users.table.sql, idType, columns: new Map(columns), rows: rowsOf(users) };
+  return { name: users.table.sql, idType, columns: new Map(columns), rows: rowsSql(users) };
 }
 
 /** The table of teams, whose rows have all fields of a plan. Those without a column are null. */
@@ -91,11 +91,11 @@ export function teamsOf(teams: RecognizedTable): ApplicationTables['teams'] {
     return [field.name, value] as const;
   });
   const named = ['name', `${nameColumn ?? 'null'}::text`] as const;
-  return { ...table, nameColumn, rows: rowsOf(teams, [...ids, ...values, named]) };
+  return { ...table, nameColumn, rows: rowsSql(teams, [...ids, ...values, named]) };
 }
 
 /** SQL for the rows of a table, with these values; by default, with its columns. */
-export function rowsOf(
+export function rowsSql(
   { entity, table, columns }: RecognizedTable,
   values: readonly (readonly [field: string, sql: string])[] = columns.map(({ field, column }) => [
     field,
