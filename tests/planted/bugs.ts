@@ -239,6 +239,11 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     '(endedSeconds ?? asOfSeconds)',
     'asOfSeconds',
   ]),
+  engine.unit(
+    'a team that differs from the list is taken for right',
+    'repair/reconcile/reconcile.ts',
+    ['(isRight ? right : suspects)', 'right'],
+  ),
   engine.store('a listed snapshot counts as outdated', 'rule/snapshot.ts', [
     'if (!isSnapshot || seenKeys === null) return false;',
     'if (!isSnapshot) return false;\n  if (seenKeys === null) return true;',

@@ -294,16 +294,6 @@ create table instep.asked_customers (
 );
 
 create index asked_customers_again on instep.asked_customers (again_at) where again_at is not null;
-
--- The subscriptions of teams' customers that a reconciliation in progress has found in Stripe's list.
-create table instep.listed_subscriptions (
-  customer_id     text        not null,
-  subscription_id text        not null,
-  details         json        not null,
-  -- The row includes every change up to this time.
-  as_of           timestamptz not null,
-  primary key (customer_id, subscription_id)
-);
 `;
 
 /**

@@ -50,6 +50,28 @@ export async function storeAnswered(
   await query({ name: 'store_answered', text: STORE_ANSWERED, values });
 }
 
+/** Those of these customers about whom Stripe has not answered a question since this time. */
+export async function readUnanswered(
+  query: Query,
+  customerIds: readonly string[],
+  sinceMs: number,
+): Promise<string[]> {
+  const rows = await query<{ customerId: string }>({
+    name: 'read_unanswered',
+    text: `
+      select distinct linked.customer_id as "customerId"
+        from unnest($1::text[]) as linked (customer_id)
+       where not exists (
+               select
+                 from instep.asked_customers as asked
+                where asked.customer_id = linked.customer_id
+                  and asked_at >= to_timestamp($2 / 1000.0)
+             )`,
+    values: [customerIds, sinceMs],
+  });
+  return rows.map(({ customerId }) => customerId);
+}
+
 /** Whether Stripe has answered about a customer of a team. */
 export async function readIsCompared(query: Query, customerId: string | null): Promise<boolean> {
   const text = `

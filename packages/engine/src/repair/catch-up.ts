@@ -34,7 +34,7 @@ const MARGIN_SECONDS = 60 * 60;
 
 const integer = v.pipe(v.number(), v.integer());
 
-/** All times are in seconds since 1970, by Stripe's clock. */
+/** All times are in seconds since 1970, by Stripe's clock, or by ours if an answer of Stripe has no time. */
 const progressShape = v.object({
   /** The start of the last completed run: everything that was listed then is in the log. */
   seenSeconds: v.nullable(integer),
@@ -82,7 +82,7 @@ export async function catchUp(
 ): Promise<void> {
   const { listEvents, logger, now } = options;
   const last = v.is(progressShape, run.progress) ? run.progress : NOTHING_SEEN;
-  // Only Stripe's clock counts here: if ours were ahead, events would be missed for good.
+  // Stripe's clock, as far as it tells it: if ours were ahead by more than the margin, events would be missed for good.
   const sinceSeconds =
     last.unfinishedRun?.sinceSeconds ?? Math.max(0, (last.seenSeconds ?? 0) - MARGIN_SECONDS);
   let { startedSeconds, cursor } = last.unfinishedRun ?? { startedSeconds: null, cursor: null };

@@ -1,9 +1,5 @@
-// Stripe's list of subscriptions: how it is read, of all customers or of one, and the table that keeps it while a
-// reconciliation of all teams is in progress.
+// Stripe's list of subscriptions: how it is read, of all customers or of one.
 
-import type { Query } from '../../postgres/database.ts';
-import { columnArrays } from '../../postgres/statement.ts';
-import type { Json } from '../../rule/json.ts';
 import type { StripeApi } from '../../stripe/api.ts';
 import { lastShownSecond } from '../../stripe/api-call.ts';
 import { isRefusedByStripe } from '../../stripe/api-failure.ts';
@@ -60,49 +56,6 @@ export async function listCustomer(
     throw error;
   }
   return { subscriptions: [...subscriptions.values()], unreadable };
-}
-
-export async function deleteListed(query: Query): Promise<void> {
-  await query({ name: 'delete_listed', text: 'truncate instep.listed_subscriptions' });
-}
-
-/** Stores listed subscriptions, in place of older answers: an instance that lost its lease can still store one. */
-export async function storeListed(
-  query: Query,
-  listed: readonly ListedSubscription[],
-): Promise<void> {
-  await query({
-    name: 'store_listed',
-    text: `
-      insert into instep.listed_subscriptions as listed (customer_id, subscription_id, details, as_of)
-      select distinct on (customer_id, subscription_id)
-             customer_id, subscription_id, object, to_timestamp(as_of_seconds)
-        from unnest($1::text[], $2::text[], $3::json[], $4::bigint[])
-          as answer (customer_id, subscription_id, object, as_of_seconds)
-          on conflict (customer_id, subscription_id) do update
-         set details = excluded.details,
-             as_of   = excluded.as_of
-       where listed.as_of <= excluded.as_of`,
-    values: columnArrays(listed, 'customerId', 'subscriptionId', 'object', 'asOfSeconds'),
-  });
-}
-
-export async function readListed(
-  query: Query,
-  customerIds: readonly string[],
-): Promise<ListedSubscription[]> {
-  const rows = await query<{ object: Json; asOfSeconds: number }>({
-    name: 'read_listed',
-    text: `
-      select details as object,
-             extract(epoch from as_of)::bigint as "asOfSeconds"
-        from instep.listed_subscriptions
-       where customer_id = any ($1::text[])`,
-    values: [customerIds],
-  });
-  return rows.flatMap(
-    ({ object, asOfSeconds }) => parseListedSubscription(object, asOfSeconds) ?? [],
-  );
 }
 
 /** What belongs to each customer, in the same order. */

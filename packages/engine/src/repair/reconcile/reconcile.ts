@@ -2,11 +2,11 @@
 
 import * as v from 'valibot';
 import type { ApplicationId } from '../../postgres/application.ts';
-import type { Database } from '../../postgres/database.ts';
+import type { Query } from '../../postgres/database.ts';
 import { pagesOf } from '../../postgres/examine.ts';
 import { readStates } from '../../postgres/statements/customers.ts';
 import { deleteOldIssues, readCustomersWithIssue } from '../../postgres/statements/issues.ts';
-import { type LinkedTeam, readLinkedTeams, readTeamsOf } from '../../postgres/statements/teams.ts';
+import { readLinkedTeams, readTeamsOf } from '../../postgres/statements/teams.ts';
 import { hasPlan } from '../../rule/plan.ts';
 import { ENDED_STATUSES } from '../../rule/status.ts';
 import { DeadlineExceeded } from '../../runtime/deadline.ts';
@@ -14,13 +14,11 @@ import { CodedError } from '../../runtime/errors.ts';
 import { Stopped } from '../../runtime/retry.ts';
 import { StripeApiFailed } from '../../stripe/api-failure.ts';
 import type { ListedSubscription } from '../../stripe/subscription-snapshot.ts';
-import { storeAnswered } from '../asked-customers.ts';
+import { readUnanswered, storeAnswered } from '../asked-customers.ts';
 import { type LeasedRun, withLease } from '../lease.ts';
 import type { Job } from '../worker.ts';
 import {
-  type Answered,
   type Counts,
-  compareAnswer,
   compareCustomer,
   countsShape,
   NOTHING_COUNTED,
@@ -28,19 +26,8 @@ import {
   type ReconcileServices,
   reportTeamless,
 } from './compare-customer.ts';
-import {
-  type ComparedCustomer,
-  type CompareRules,
-  compare,
-  type ReconciliationIssue,
-} from './drift.ts';
-import {
-  byCustomer,
-  deleteListed,
-  readListed,
-  readListings,
-  storeListed,
-} from './listed-subscriptions.ts';
+import { compare, type ReconciliationIssue } from './drift.ts';
+import { byCustomer, readListings } from './listed-subscriptions.ts';
 
 const JOB = 'reconcile';
 
@@ -138,8 +125,8 @@ export function readProgress(saved: unknown): Progress | null {
 }
 
 /**
- * Reconciles all teams: stores Stripe's list of subscriptions page by page, and compares the teams when the
- * list is complete. A customer's subscriptions can be on different pages, and comparing with only some of
+ * Reconciles all teams. Stripe's list is only a hint: a customer whose teams differ from what a page shows, or of whom the
+ * list shows nothing, is asked about, because its subscriptions can be on different pages, and comparing with only some of
  * them would take away a plan that is paid for. One that was interrupted starts again.
  *
  * @throws Stopped, DeadlineExceeded, StripeApiFailed or ReconciliationFailed
@@ -159,17 +146,16 @@ async function reconcileAll(
     completed: last?.completed ?? null,
     intervalMs: options.intervalMs ?? last?.intervalMs ?? null,
   };
+  await run.saveProgress(progress);
 
-  await saveWithoutList(run, database, progress);
-  const teamless = new Set<string>();
-  for await (const page of readListings({
-    listSubscriptions: api.listSubscriptions,
-    now,
-    signal,
-  })) {
+  const seen: Seen = { asked: new Set(), teamless: new Set() };
+  const { listSubscriptions } = api;
+  for await (const page of readListings({ listSubscriptions, now, signal })) {
     counts.subscriptions += page.subscriptions.length;
     counts.unreadable += page.unreadable;
-    await storePage(page.subscriptions, teamless, counting);
+    const { right, suspects } = await judgeListed(page.subscriptions, seen, counting);
+    await storeAnswered(query, right, startedAtMs);
+    await askAbout(suspects, seen, counting, signal);
     await run.saveProgress(progress);
   }
 
@@ -177,58 +163,54 @@ async function reconcileAll(
   let quietLeft = MAX_QUIET;
   const readTeams = (after: ApplicationId | null) => readLinkedTeams(query, after);
   for await (const teams of pagesOf(readTeams)) {
-    const judged = await judgeCustomers(teams, startedAtMs, options);
-    // While it has the lease, what it has read is the whole list: another comparison begins by deleting it.
-    await run.saveProgress(progress);
-    const quiet = judged.filter(({ verdict }) => verdict === 'quiet').slice(0, quietLeft);
-    quietLeft -= quiet.length;
-    const isToAsk = (one: Judged) => isWrong(one) || quiet.includes(one);
-    const right = judged.filter((one) => !isToAsk(one)).map(({ customerId }) => customerId);
-    await storeAnswered(query, right, startedAtMs);
-    await repairCustomers(judged.filter(isToAsk), counting, signal);
+    const customerIds = teams.map(({ customerId }) => customerId);
+    const unlisted = await readUnanswered(query, customerIds, startedAtMs);
+    const { quiet, suspects } = await judgeUnlisted(unlisted, query);
+    await storeAnswered(query, quiet.slice(quietLeft), startedAtMs);
+    const quietToAsk = quiet.slice(0, quietLeft);
+    quietLeft -= quietToAsk.length;
+    await askAbout([...suspects, ...quietToAsk], seen, counting, signal);
     counts.teams += teams.length;
+    await run.saveProgress(progress);
   }
   const completed = { startedAtMs, endedAtMs: now(), teams: counts.teams };
-  await saveWithoutList(run, database, { ...progress, completed, phase: 'done' });
+  await run.saveProgress({ ...progress, completed, phase: 'done' });
   await deleteOldIssues(query);
   return counts;
 }
 
-/** Deletes the list only with the lease: if another instance has taken over, even this moment, it is in use. */
-async function saveWithoutList(
-  run: LeasedRun,
-  database: Database,
-  progress: Progress,
-): Promise<void> {
-  await database.transaction(async (query) => {
-    await run.saveProgress(progress, query);
-    await deleteListed(query);
-  });
-}
+/** The customers that were asked about, and those without a team that were reported: each once, however often it is listed. */
+type Seen = { readonly asked: Set<string>; readonly teamless: Set<string> };
 
-/** Stores a page of the list, and reports its customers that pay and have no team, once each. */
-async function storePage(
+/** Compares the customers of a page of the list, and reports those that pay and have no team. */
+async function judgeListed(
   listed: readonly ListedSubscription[],
-  reported: Set<string>,
+  { teamless }: Seen,
   options: ReconcileOptions,
-): Promise<void> {
+): Promise<{ readonly right: readonly string[]; readonly suspects: readonly string[] }> {
+  const { planSelection, now } = options;
   const { query } = options.database;
-  const teams = await readTeamsOf(
-    query,
-    listed.map(({ customerId }) => customerId),
-  );
-  const linkedIds = new Set(teams.map(({ customerId }) => customerId));
-  const isLinked = ({ customerId }: ListedSubscription) => linkedIds.has(customerId);
-  await storeListed(query, listed.filter(isLinked));
-  const others = listed.filter((one) => !isLinked(one) && !reported.has(one.customerId));
-  for (const customerId of await reportTeamless(others, options)) reported.add(customerId);
-}
+  const listedOf = byCustomer(listed);
+  const customerIds = [...listedOf.keys()];
+  const teamsOf = byCustomer(await readTeamsOf(query, customerIds));
+  const others = listed.filter(({ customerId: id }) => !teamsOf.has(id) && !teamless.has(id));
+  for (const customerId of await reportTeamless(others, options)) teamless.add(customerId);
 
-/**
- * A customer of teams, and what is listed of it. `differs`: the list shows it. `unclear`: Stripe has to be asked. `quiet`:
- * neither the list nor anything else shows a plan.
- */
-type Judged = Answered & { readonly verdict: 'right' | 'differs' | 'unclear' | 'quiet' };
+  const states = await readStates(query, customerIds);
+  const rules = { planSelection, names: states.names, nowMs: now() };
+  const [right, suspects]: [string[], string[]] = [[], []];
+  for (const [customerId, teams] of teamsOf) {
+    const compared = {
+      teams,
+      state: states.of(customerId),
+      listed: listedOf.get(customerId) ?? [],
+    };
+    const { drifts, statuses } = compare(compared, rules);
+    const isRight = drifts.length === 0 && statuses.length === 0;
+    (isRight ? right : suspects).push(customerId);
+  }
+  return { right, suspects };
+}
 
 /**
  * How many quiet customers are asked about, for ids that Stripe does not know, and for test clocks, whose customers no list
@@ -236,74 +218,42 @@ type Judged = Answered & { readonly verdict: 'right' | 'differs' | 'unclear' | '
  */
 const MAX_QUIET = 100;
 
-/** Compares the customers of some teams with the list. One with teams on several pages belongs to the page of the first. */
-async function judgeCustomers(
-  some: readonly LinkedTeam[],
-  askedAtMs: number,
-  { database: { query }, planSelection, now }: ReconcileOptions,
-): Promise<readonly Judged[]> {
-  const someIds = new Set(some.map(({ id }) => id));
-  const teams = await readTeamsOf(
-    query,
-    some.map(({ customerId }) => customerId),
-  );
-  const ofCustomers = [...byCustomer(teams)].filter(([, [first]]) => someIds.has(first.id));
-  const customerIds = ofCustomers.map(([customerId]) => customerId);
-  const listedOf = byCustomer(await readListed(query, customerIds));
+/** Finds the customers of whom neither the list nor anything else shows a plan. */
+async function judgeUnlisted(
+  customerIds: readonly string[],
+  query: Query,
+): Promise<{ readonly quiet: readonly string[]; readonly suspects: readonly string[] }> {
+  const teamsOf = byCustomer(await readTeamsOf(query, customerIds));
   const withIssue = await readCustomersWithIssue(query, customerIds);
   const states = await readStates(query, customerIds);
-  const rules = { planSelection, names: states.names, nowMs: now() };
-  return ofCustomers.map(([customerId, teams]) => {
-    const listed = listedOf.get(customerId) ?? [];
-    const compared = { teams, listed, state: states.of(customerId) };
-    return {
-      ...{ customerId, teams, askedAtMs, listed: { subscriptions: listed, unreadable: 0 } },
-      verdict:
-        listed.length > 0
-          ? verdictOf(compared, rules)
-          : verdictOfUnlisted(compared, withIssue.has(customerId)),
-    };
-  });
+  const [quiet, suspects]: [string[], string[]] = [[], []];
+  for (const [customerId, teams] of teamsOf) {
+    const hasEnded = [...states.of(customerId).subscriptions.values()].every(({ latest }) =>
+      ENDED_STATUSES.includes(latest.reported.status),
+    );
+    const isQuiet =
+      hasEnded && !withIssue.has(customerId) && !teams.some(({ plan }) => hasPlan(plan));
+    (isQuiet ? quiet : suspects).push(customerId);
+  }
+  return { quiet, suspects };
 }
-
-function verdictOf(customer: ComparedCustomer, rules: CompareRules): Judged['verdict'] {
-  const { drifts, statuses } = compare(customer, rules);
-  if (drifts.length === 0 && statuses.length === 0) return 'right';
-  // Without a subscription's id in its row, the app can't have written one that is newer than the list.
-  const isListed = ({ plan: { providerSubscriptionId: id } }: LinkedTeam) =>
-    !id || customer.listed.some(({ subscriptionId }) => subscriptionId === id);
-  return customer.teams.every(isListed) ? 'differs' : 'unclear';
-}
-
-function verdictOfUnlisted({ teams, state }: ComparedCustomer, hasIssue: boolean) {
-  const hasEnded = [...state.subscriptions.values()].every(({ latest }) =>
-    ENDED_STATUSES.includes(latest.reported.status),
-  );
-  const isQuiet = hasEnded && !hasIssue && !teams.some(({ plan }) => hasPlan(plan));
-  return isQuiet ? 'quiet' : 'unclear';
-}
-
-const isWrong = ({ verdict }: Judged) => verdict === 'differs' || verdict === 'unclear';
 
 /** Each takes a connection, and requests use the same pool. */
 const CUSTOMERS_AT_ONCE = 5;
 
-/** Asks about the customers that the list leaves unclear, and repairs those that differ. */
-async function repairCustomers(
-  customers: readonly Judged[],
+/** Asks Stripe about these customers, unless this comparison already has, and repairs those that differ. */
+async function askAbout(
+  customerIds: readonly string[],
+  { asked }: Seen,
   options: ReconcileOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  for (let next = 0; next < customers.length; next += CUSTOMERS_AT_ONCE) {
+  const others = customerIds.filter((customerId) => !asked.has(customerId));
+  for (let next = 0; next < others.length; next += CUSTOMERS_AT_ONCE) {
     if (signal.aborted) throw new Stopped();
-    const together = customers
-      .slice(next, next + CUSTOMERS_AT_ONCE)
-      .map((customer) =>
-        customer.verdict === 'differs'
-          ? compareAnswer(customer, options, signal)
-          : compareCustomer(customer.customerId, options, signal),
-      );
-    await Promise.all<unknown>(together);
+    const together = others.slice(next, next + CUSTOMERS_AT_ONCE);
+    for (const customerId of together) asked.add(customerId);
+    await Promise.all(together.map((id) => compareCustomer(id, options, signal)));
   }
 }
 
