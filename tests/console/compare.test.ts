@@ -37,7 +37,9 @@ test('a dry run finds drift and changes nothing; what it finds is repaired in th
   const { account, pages, compare, teamId, readStatus } = await arrangeDrift();
   await account.happen({ customerId: 'cus_teamless', createdSeconds: BEGIN_SECONDS }, 'missed');
   const found = await compare();
-  expect(found.text).toMatch(/Teams compared 1 Teams with a wrong plan 1, not repaired/);
+  expect(found.text).toMatch(
+    /Dry run, started .* finished .*\. Teams compared 1 Teams with a wrong plan 1, not repaired/,
+  );
   expect(found.hrefOf('Repair 1 out of sync…')).toBe('/attention?issue=out-of-sync');
   const attention = await pages.get('/attention');
   expect(attention.html).toContain('value="customer:cus_teamless"');

@@ -3,7 +3,7 @@ import {
   type ApplicationId,
   countText,
   type EventRow,
-  type IssueCounts,
+  type Issue,
   type NamedTeam,
   type Person,
   parseSubject,
@@ -142,6 +142,6 @@ export const ISSUE_NAMES: Readonly<Record<SubjectIssueCode, string>> = {
 };
 
 /** `2`, or `100+` where counting stopped. */
-export function issueCountText({ count, isMore }: IssueCounts[SubjectIssueCode]): string {
+export function issueCountText({ count, isMore }: Pick<Issue, 'count' | 'isMore'>): string {
   return isMore ? countText(count, count) : countText(count);
 }

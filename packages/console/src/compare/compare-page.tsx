@@ -2,13 +2,11 @@ import { Hono } from 'hono';
 import { html } from 'hono/html';
 import type { Child } from 'hono/jsx';
 import {
-  countIssues,
+  checkHealth,
   countText,
-  type IssueCounts,
+  type HealthReport,
   type OperateContext,
   type Progress,
-  type Reconciliation,
-  readReconciliation,
 } from 'instep-operate';
 import { failureText } from '../actions/words.ts';
 import { Badge } from '../components/badges.tsx';
@@ -27,11 +25,11 @@ export function comparePage(options: OperateContext, run: ComparisonRun): Hono<C
   const app = new Hono<ConsoleEnv>();
 
   app.get('/', async ({ render }) => {
-    const [last, counts] = await Promise.all([readReconciliation(options), countIssues(options)]);
+    const health = await checkHealth(options);
     return render(
       <Page title="Compare" area="Compare">
         <p>Compares every team with its subscriptions at Stripe, and changes nothing.</p>
-        <ComparisonStatus {...{ run, last, counts }} nowMs={options.now()} />
+        <ComparisonStatus {...{ run, health }} nowMs={options.now()} />
       </Page>,
     );
   });
@@ -47,10 +45,8 @@ export function comparePage(options: OperateContext, run: ComparisonRun): Hono<C
 type ComparisonStatusProps = {
   /** The comparison that this process started. */
   readonly run: ComparisonRun;
-  /** The last comparison, wherever it was started. */
-  readonly last: Reconciliation;
-  /** What is open now. */
-  readonly counts: IssueCounts;
+  /** It has the last comparison, wherever it was started, and what is open now. */
+  readonly health: HealthReport;
   readonly nowMs: number;
 };
 
@@ -58,15 +54,18 @@ type ComparisonStatusProps = {
 const REPAIRED = ['out-of-sync', 'changed-by-hand', 'plan-refused'] as const;
 
 /** It refreshes itself every second while a comparison is running. */
-function ComparisonStatus({ run, last, counts, nowMs }: ComparisonStatusProps) {
-  const isRunning = run.isRunning || last.isRunning;
-  const open = REPAIRED.filter((code) => counts[code].count > 0);
+function ComparisonStatus({ run, health, nowMs }: ComparisonStatusProps) {
+  const { reconciled, isReconciling, issues } = health;
+  const isRunning = run.isRunning || isReconciling;
+  const open = REPAIRED.flatMap((code) =>
+    issues.filter((issue) => issue.code === code).map((issue) => ({ ...issue, code })),
+  );
   return (
     <Live id="run" url={isRunning ? '/compare' : null} intervalSeconds={1} atMs={nowMs}>
       <div class="row">
-        {open.map((code) => (
-          <a class="button main" href={urlWith('/attention', { issue: code })}>
-            Repair {issueCountText(counts[code])} {ISSUE_NAMES[code]}…
+        {open.map((issue) => (
+          <a class="button main" href={urlWith('/attention', { issue: issue.code })}>
+            Repair {issueCountText(issue)} {ISSUE_NAMES[issue.code]}…
           </a>
         ))}
         <PostForm action="/compare">
@@ -82,13 +81,13 @@ function ComparisonStatus({ run, last, counts, nowMs }: ComparisonStatusProps) {
       )}
       {isRunning ? (
         <Panel title="Comparison in progress" id="run-progress">
-          <p role="status">{progressText(last.progress)}</p>
+          <p role="status">{progressText(reconciled)}</p>
           <noscript>
             <a href="/compare">Refresh</a>
           </noscript>
         </Panel>
       ) : (
-        <LastComparison {...last} />
+        <LastComparison progress={reconciled} />
       )}
     </Live>
   );
@@ -104,7 +103,7 @@ function progressText(progress: Progress | null): string {
     : `${modeOf(progress)}: ${countText(teams)} teams compared, ${countText(drifts)} with a wrong plan.`;
 }
 
-function LastComparison({ progress, endedAtMs }: Reconciliation) {
+function LastComparison({ progress }: { readonly progress: Progress | null }) {
   if (progress === null) {
     return (
       <Notice kind="empty" title="No comparison yet">
@@ -112,14 +111,13 @@ function LastComparison({ progress, endedAtMs }: Reconciliation) {
       </Notice>
     );
   }
-  const { startedAtMs, phase } = progress;
-  const isDone = phase === 'done' && endedAtMs !== null;
+  const { startedAtMs, phase, completed } = progress;
   return (
     <Panel title="Last comparison" id="last-run">
       <p role="status">
         {modeOf(progress)}, started <Time ms={startedAtMs} format="age" />
-        {isDone
-          ? html`, finished ${<Time ms={endedAtMs} format="age" />}.`
+        {phase === 'done' && completed !== null
+          ? html`, finished ${<Time ms={completed.endedAtMs} format="age" />}.`
           : '. It did not finish.'}
       </p>
       <Facts facts={countsOf(progress)} />

@@ -3,7 +3,7 @@
 export { askForOrder } from './ambiguous-order.ts';
 export { NEW_CUSTOMERS_JOB } from './ask-jobs.ts';
 export { readIsCompared, requestSubscriptions } from './asked-customers.ts';
-export { type LeasedRun, readLeasedJob, withLease } from './lease.ts';
+export { type LeasedRun, withLease } from './lease.ts';
 export { readPrunedBefore } from './prune.ts';
 export { type Difference, foldLog, type RebuildFailure, rebuild } from './rebuild.ts';
 export {

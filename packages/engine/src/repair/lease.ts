@@ -177,25 +177,3 @@ export async function endPauses(query: Query): Promise<void> {
   const text = 'update instep.leased_jobs set attempt_at = now() where attempt_at > now()';
   await query({ name: 'end_pauses', text });
 }
-
-type LeasedJobState = {
-  readonly isHeld: boolean;
-  readonly startedAtMs: number | null;
-  readonly endedAtMs: number | null;
-  readonly progress: unknown;
-};
-
-export async function readLeasedJob(query: Query, name: string): Promise<LeasedJobState | null> {
-  const [row] = await query<LeasedJobState>({
-    name: 'read_leased_job',
-    text: `
-      select holder is not null and held_until >= now() as "isHeld",
-             (extract(epoch from started_at) * 1000)::bigint as "startedAtMs",
-             (extract(epoch from ended_at) * 1000)::bigint as "endedAtMs",
-             progress
-        from instep.leased_jobs
-       where name = $1`,
-    values: [name],
-  });
-  return row ?? null;
-}

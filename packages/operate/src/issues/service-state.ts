@@ -22,6 +22,8 @@ export type ServiceState = {
   readonly teams: TeamCounts | null;
   /** The last comparison of all teams with Stripe, finished or not; `null`: there was none. */
   readonly reconciled: Progress | null;
+  /** Whether such a comparison is running now, in whichever process. */
+  readonly isReconciling: boolean;
   /** Whether a job compares new teams one by one, within seconds. */
   readonly isFollowing: boolean;
   /** The first products whose name was looked up without a result. */
@@ -162,6 +164,13 @@ const READ_SERVICE_STATE = `
                 limit ${MAX_NAMELESS}
              )                                                              as "namelessProducts",
              (select progress from instep.leased_jobs where name = 'reconcile') as reconcile,
+             exists (
+               select
+                 from instep.leased_jobs
+                where name = 'reconcile'
+                  and holder is not null
+                  and held_until >= now()
+             )                                                              as "isReconciling",
              exists (
                select
                  from instep.leased_jobs

@@ -6,11 +6,8 @@ import {
   type Counts,
   type Difference,
   limitRate,
-  type Progress,
   type RebuildFailure,
   type ReconciliationIssue,
-  readLeasedJob,
-  readProgress,
   rebuild,
   reconcile,
   reconcileCustomer,
@@ -64,35 +61,6 @@ export async function reconcileTeams(
 }
 
 const NEVER = new AbortController().signal;
-
-/** The last reconciliation of all teams, in whichever process it runs. */
-export type Reconciliation = {
-  readonly isRunning: boolean;
-  /** `null`: there was none. */
-  readonly progress: Progress | null;
-  /** In milliseconds since 1970; `null` until it has ended. */
-  readonly endedAtMs: number | null;
-};
-
-/**
- * How far the last reconciliation of all teams is.
- *
- * @example
- * ```ts
- * const { isRunning, progress } = await readReconciliation(context);
- * console.log(isRunning, progress?.counts.drifts); // false undefined
- * ```
- */
-export async function readReconciliation({
-  database: { query },
-}: OperateContext): Promise<Reconciliation> {
-  const job = await readLeasedJob(query, 'reconcile');
-  return {
-    isRunning: job?.isHeld === true,
-    progress: readProgress(job?.progress),
-    endedAtMs: job?.endedAtMs ?? null,
-  };
-}
 
 export type RebuildRequest = {
   /** Only this team; all by default. */
