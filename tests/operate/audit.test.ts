@@ -6,9 +6,10 @@ import {
   reconcileTeams,
   replayLog,
 } from 'instep/operate';
+import { addConsumer } from 'instep/src/changes/consumers.ts';
 import { DatabaseUnavailable } from 'instep-engine/postgres';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { performForTeam, recordedStep } from '../support/internals/operations.ts';
+import { performForTeam } from '../support/internals/operations.ts';
 import { untilWaiting, whileHeld } from '../support/postgres/locks.ts';
 import { spawnInstep } from '../support/process/instep-process.ts';
 import {
@@ -52,15 +53,11 @@ const CALLS: Record<string, () => Promise<unknown>> = {
   replay: () => replayLog(context, operator, []),
   redact: () => perform(context, operator, [{ action: 'redact', subject: customer }]),
   rebuild: () => rebuildTeams(context, operator),
-  'a step': () =>
-    recordedStep(context, { operator, action: 'step', subject: 'teams:all' }, (inStep) =>
-      inStep('update teams set name = name'),
-    ),
 };
 
 /** Everything that an action can change. */
 async function contents() {
-  const tables = ['teams', 'users', 'instep.events'];
+  const tables = ['teams', 'users', 'instep.events', 'instep.leased_jobs'];
   return await Promise.all(tables.map((table) => query(`select * from ${table} order by 1`)));
 }
 
@@ -87,7 +84,7 @@ test.each(Object.keys(CALLS))('%s is in the audit, with who, from where and why'
   expect(other).toBeUndefined();
 });
 
-const IN_ONE_TRANSACTION = ['link', 'dismiss', 'redact', 'a step'];
+const IN_ONE_TRANSACTION = ['link', 'dismiss', 'redact'];
 
 test.each(IN_ONE_TRANSACTION)(
   '%s changes nothing if its result can not be recorded',
@@ -163,8 +160,10 @@ test.each([
   ['link', ['team', 'link', 'ID', '--customer', 'cus_1', '--reason', 'paid']],
   ['unlink', ['team', 'unlink', 'ID', '--customer', 'cus_1', '--reason', 'wrong']],
   ['redact', ['events', 'redact', '--customer', 'cus_1', '--reason', 'asked']],
+  ['remove-consumer', ['changes', '--consumer', 'mailer', '--remove']],
 ])('%s changes nothing if it is killed before its result is recorded', async (action, command) => {
   if (action === 'unlink') await CALLS.link?.();
+  await addConsumer(query, 'mailer', 'now');
   const before = await contents();
   await killBeforeResult(command.map((one) => (one === 'ID' ? `${teamId}` : one)));
   expect(await contents()).toEqual(before);

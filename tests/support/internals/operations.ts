@@ -4,5 +4,4 @@ export { createContext } from 'instep/src/operate/open-context.ts';
 export { OTHER_FEATURES } from 'instep/src/operate/other-features.ts';
 export { openOperations } from 'instep/src/operators-listener/open-operations.ts';
 export { performForTeam } from 'instep/src/operators-listener/sync-api.ts';
-export { recordedStep } from 'instep-operate/host';
 export { createTokenCheck, listenForOperators } from 'instep-operate/listener';

@@ -1,7 +1,7 @@
 // The command about the consumers of changes of plans: how far they are, and what they failed to handle.
 
 import type { Command } from 'commander';
-import { recordedStep } from 'instep-operate/host';
+import { done, recorded } from 'instep-operate/host';
 import { findConsumers, removeConsumer, replayChange } from '../changes/consumers.ts';
 import { changeId, createCommand } from './arguments.ts';
 import { type Json, printData } from './output.ts';
@@ -34,12 +34,16 @@ async function run(
   await withContext(async (context, operator) => {
     if (consumer === undefined) {
       for (const one of await findConsumers(context)) printData(one, output);
-    } else if (changeId !== undefined) {
-      const about = { operator, action: 'replay-change', subject: `consumer:${consumer}` };
-      await recordedStep(context, about, (query) => replayChange(query, consumer, changeId));
-    } else {
-      const about = { operator, action: 'remove-consumer', subject: `consumer:${consumer}` };
-      await recordedStep(context, about, (query) => removeConsumer(query, consumer));
+      return;
     }
+    const action = changeId === undefined ? 'remove-consumer' : 'replay-change';
+    const about = { operator, action, subject: `consumer:${consumer}` };
+    await recorded(context, about, ({ inTransaction }) =>
+      inTransaction(async (query) => {
+        if (changeId === undefined) await removeConsumer(query, consumer);
+        else await replayChange(query, consumer, changeId);
+        return done({ code: 'done' });
+      }),
+    );
   });
 }

@@ -149,20 +149,6 @@ export async function recorded<Result extends ActionResult>(
   }
 }
 
-/** The same for what one transaction does. */
-export async function recordedStep(
-  context: OperateContext,
-  begun: Begun,
-  step: (query: Query) => Promise<unknown>,
-): Promise<void> {
-  await recorded(context, begun, ({ inTransaction }) =>
-    inTransaction(async (query) => {
-      await step(query);
-      return done({ code: 'done' });
-    }),
-  );
-}
-
 /** Longer than any id. */
 const MAX_SUBJECT_LENGTH = 300;
 
