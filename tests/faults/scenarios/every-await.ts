@@ -117,6 +117,8 @@ class Life {
       } catch (error) {
         if (!this.#plan.isOver) throw error;
         this.#hasCrashed = true;
+        // As if time had passed: a lease outlives its process by seconds.
+        await this.#database.query('update instep.leased_jobs set held_until = now()');
         this.#plan = new CrashPlan({ at: Number.POSITIVE_INFINITY, side: 'before' });
       }
     }
