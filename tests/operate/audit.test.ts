@@ -97,6 +97,20 @@ test.each(IN_ONE_TRANSACTION)(
   },
 );
 
+test.each(IN_ONE_TRANSACTION)('%s records its result once', async (name) => {
+  await query(`
+    create or replace function refuse() returns trigger language plpgsql
+        as $body$ begin
+          if not exists (select from changed) then raise exception 'nothing to record'; end if;
+          return null;
+        end $body$;
+    create trigger refuse after update on instep.operator_actions
+       referencing new table as changed
+       for each statement execute function refuse()`);
+  await CALLS[name]?.();
+  expect(await recorded()).toMatchObject([{ isDone: true }]);
+});
+
 test('the changes of an action that was interrupted are in the audit', async () => {
   const id = await newTeam('Linked', 'cus_1');
   await refuseAudit('update');

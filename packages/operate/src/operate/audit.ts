@@ -126,20 +126,25 @@ export async function recorded<Result extends ActionResult>(
   const { database } = context;
   const actionId = await begin(database.query, { callId: context.nonce(), ...begun });
   const operator = { name: begun.operator.name, actionId };
-  const store = (outcome: Outcome, query: Query = database.query) =>
-    storeResult(query, actionId, outcome);
+  let isStored = false;
+  const store = async (outcome: Outcome, query: Query = database.query) => {
+    if (!isStored) await storeResult(query, actionId, outcome);
+  };
   try {
     const outcome = await act({
       ...context,
       operator,
       ingest: (events) => context.ingest(events.map((event) => ({ ...event, operator }))),
       settle: (customerId, options) => context.settle(customerId, { ...options, operator }),
-      inTransaction: (work) =>
-        database.transaction(async (query) => {
+      inTransaction: async (work) => {
+        const outcome = await database.transaction(async (query) => {
           const outcome = await work(query);
           await store(outcome, query);
           return outcome;
-        }),
+        });
+        isStored = true;
+        return outcome;
+      },
     });
     await store(outcome);
     return outcome;
@@ -175,7 +180,7 @@ async function begin(
   return id;
 }
 
-/** Unless the first part of the action has stored its result. */
+/** Unless a transaction has stored it whose commit was not confirmed. */
 async function storeResult(
   query: Query,
   actionId: number,
