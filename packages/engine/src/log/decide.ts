@@ -52,7 +52,7 @@ export type CustomerDecision = {
   readonly options: DecideOptions;
 };
 
-/** `plan`: what the team gets; `null`: its row stays as it is. */
+/** `plan`: what the team gets, which the write takes from the customer's row; `null`: its row stays as it is. */
 export type TeamDecision = {
   readonly team: StoredTeam;
   readonly plan: PlanInRow | null;

@@ -1,4 +1,5 @@
-// The engine's log: the only way for an event to its team. Whatever has an event calls `ingest`.
+// The log alone, over any driver: it queues events, and repeats what conflicts. pipeline.ts calls it, and who has only a
+// database that runs one statement at a time.
 
 import { DatabaseConflict, DatabaseRefused } from '../postgres/errors.ts';
 import type { SettleOptions } from './decide.ts';
@@ -35,8 +36,7 @@ export class EventLog {
   }
 
   /**
-   * Ingests events: webhooks, replays, snapshots and events from Stripe's list all come through here. When the promise
-   * resolves, the events are stored and the teams are correct, permanently. Idempotent.
+   * Ingests events. When the promise resolves, the events are stored and the teams are correct, permanently. Idempotent.
    *
    * @throws the errors of the database, QueueFull or DeadlineExceeded; another call can then succeed
    */

@@ -1,6 +1,6 @@
 // Two queues, so that the slow or failing events of one customer delay and fail no other customer's. Events wait for a
-// batch. Those of a batch that failed or took long, and the next ones of their customers, are stored one by one. This
-// module knows neither what an event is nor how it is stored: event-log.ts says both.
+// batch. Those of a batch that failed, and the next ones of the customers of one that failed or took long, are stored one by
+// one. This module knows neither what an event is nor how it is stored: event-log.ts says both.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { canOthersSucceed, DatabaseBusy } from '../postgres/errors.ts';
@@ -11,7 +11,7 @@ import { activeSpan, type Span } from '../runtime/tracing.ts';
 
 type EventQueuesOptions<Event, Result> = {
   /**
-   * Stores events: all of them, except those that are locked because another transaction holds the event's team, or none.
+   * Stores events: all of them, except those that are locked (see `BatchResult`), or none.
    *
    * @throws DatabaseBusy after the timeout
    */

@@ -1,6 +1,6 @@
 // The only way for an event to its team. Whatever has an event calls `ingest`: the webhook, a replay, an operator's
-// action, and the jobs of maintenance. The engine's log stores it; what comes before and after is here: names of products
-// and reports.
+// action, and the jobs of maintenance. event-log.ts stores it; what comes before and after is here: names of products and
+// reports.
 
 import type { ApplicationId } from '../postgres/application.ts';
 import type { Database } from '../postgres/database.ts';

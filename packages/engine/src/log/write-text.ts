@@ -46,6 +46,7 @@ const updated = (column: string) =>
  * - `on conflict` locks the newest version of a customer's row. If its version is the one that was read, nobody has decided
  *   about the customer in between. It can wait for another instance that stores the same customer, if that has no team to
  *   lock: in the order of ids, so that two never wait for each other.
+ * - A team that was linked after the read is not locked, and its event waits for a team: maintenance settles it.
  * - Everything else depends on `written`. A customer that is locked elsewhere or has changed leaves no trace, while the
  *   others of the batch are stored.
  * - Positions are assigned after these locks, so their order is that in which the customer's events were folded.
