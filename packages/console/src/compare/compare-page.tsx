@@ -61,7 +61,7 @@ function ComparisonStatus({ run, health, nowMs }: ComparisonStatusProps) {
     issues.filter((issue) => issue.code === code).map((issue) => ({ ...issue, code })),
   );
   return (
-    <Live id="run" url={isRunning ? '/compare' : null} intervalSeconds={1} atMs={nowMs}>
+    <Live id="run" url={isRunning ? '/compare' : null} intervalSeconds={2} atMs={nowMs}>
       <div class="row">
         {open.map((issue) => (
           <a class="button main" href={urlWith('/attention', { issue: issue.code })}>
