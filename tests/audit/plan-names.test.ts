@@ -40,7 +40,7 @@ test('a name means the product that most rows with it pay for, which is printed'
     ['cus_2', 'other_plan'],
   ]);
   const { stdout } = await app.audit();
-  expect(stdout).toContain('  pro = prod_pro (Pro plan)\n');
+  expect(stdout).toContain('  pro = prod_pro\n');
 });
 
 test('--plans declares what names mean, also several products, or no plan', async () => {

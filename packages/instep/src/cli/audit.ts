@@ -5,7 +5,7 @@ import { type Command, Option } from 'commander';
 import type { Database, WantedTables } from 'instep-engine/postgres';
 import { explainFailure, limitRate } from 'instep-engine/repair';
 import { counted, countText } from 'instep-engine/runtime';
-import { createGet, createStripeApi, type Get } from 'instep-engine/stripe';
+import { createGet } from 'instep-engine/stripe';
 import { csvLine } from 'instep-operate';
 import { audit } from '../audit/audit.ts';
 import {
@@ -72,18 +72,14 @@ async function runOn(database: Database, tables: WantedTables, options: Options)
   const auditing = { ...options, get, signal: stopSignal(), onProgress: progress.show };
   const findings = await audit(database, table, auditing).finally(progress.clear);
   say(progress.text(counted(findings.subscriptions, 'subscription'), 1));
-  if (isForPeople) await printPlans(findings.plans, get);
+  if (isForPeople) printPlans(findings.plans);
   await report(findings, table, options);
 }
 
 /** Prints what names of plans mean. */
-async function printPlans(plans: Rules['plans'], get: Get): Promise<void> {
-  const { retrieveProductName } = createStripeApi(get);
-  for (const [plan, products] of plans) {
-    const names = await Promise.all(products.map((one) => retrieveProductName(one)));
-    const meant = products.map((one, index) => `${one} (${names[index] ?? 'no name'})`);
-    print(`  ${printable(plan)} = ${printable(meant.join(', ') || 'no plan')}`);
-  }
+function printPlans(plans: Rules['plans']): void {
+  for (const [plan, products] of plans)
+    print(printable(`  ${plan} = ${products.join(', ') || 'no plan'}`));
 }
 
 /** Prints what was found, for people or for programs. */
