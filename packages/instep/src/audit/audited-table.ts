@@ -7,7 +7,7 @@ import {
   recognizeTables,
   type WantedTables,
 } from 'instep-engine/postgres';
-import { isCharged, STATUSES } from 'instep-engine/rule';
+import { STATUSES } from 'instep-engine/rule';
 import { ConfigInvalid } from '../config/config.ts';
 import { missingCustomerIndex } from '../doctor/schema.ts';
 
@@ -23,9 +23,13 @@ const FIELDS = {
 
 export const NAMES = Object.keys(FIELDS) as (keyof typeof FIELDS)[];
 
-export type TableOptions = {
+export type AuditOptions = {
   /** Whether a subscription whose payment is due keeps its plan. */
   readonly pastDue: 'keep' | 'ended';
+  /** For names of plans, the products that they mean; none for one that means no plan. */
+  readonly plans: ReadonlyMap<string, readonly string[]>;
+  /** How many differences are kept. */
+  readonly limit: number;
 } & {
   /** The names of what is not recognized. */
   readonly [Option in 'table' | keyof typeof FIELDS]?: string;
@@ -34,37 +38,27 @@ export type TableOptions = {
 /** A null says nothing. */
 export type Row = { readonly [Name in 'id' | keyof typeof FIELDS]: string | null } & {
   readonly customer: string;
-  /** The status; `none` if other rows have one. */
-  readonly saidStatus: string | null;
-  /** Whether it says that its customer has a plan. */
-  readonly hasPlan: boolean;
-  /** Whether a row of its customer does. */
-  readonly isBesidePlan: boolean;
-  /** Whether it could name a subscription, and does not. */
-  readonly lacksSubscription: boolean;
+  /** Whether its period has ended. */
+  readonly isOver: boolean;
 };
 
+/** All rows of a customer. */
+export type CustomerRows = { readonly customer: string; readonly rows: readonly Row[] };
+
+type Facts = Record<'customers' | 'rows', number> & Record<'hasStatuses' | 'hasPlans', boolean>;
+
+/** The table, and how it is audited. */
 export type AuditedTable = Awaited<ReturnType<typeof findAuditedTable>>;
 
 /** If a policy would hide rows from the role, PostgreSQL then refuses to read the table. */
 export const REFUSE_HIDDEN_ROWS = 'set local row_security = off';
 
-/** While a payment is due, a subscription counts as paid, or as one that will not be paid any more. */
-export function countedAs(status: string, pastDue: TableOptions['pastDue']): string {
-  if (status !== 'past_due') return status;
-  return pastDue === 'keep' ? 'active' : 'unpaid';
-}
-
 /** Finds the table, and counts its customers. @throws ConfigInvalid if it can't be audited */
-export async function findAuditedTable(
-  query: Query,
-  declared: WantedTables,
-  { pastDue, ...named }: TableOptions,
-) {
-  const [, schema, table] = /^(?:([^.]+)\.)?(.+)$/.exec(named.table ?? '') ?? [];
-  const given = NAMES.flatMap((name) => (named[name] ? [[FIELDS[name], named[name]]] : []));
-  const names = { ...declared.teams?.columns, ...Object.fromEntries(given) };
-  const wanted = { ...declared.teams, ...(table && { schema, table }), columns: names };
+export async function findAuditedTable(query: Query, tables: WantedTables, options: AuditOptions) {
+  const [, schema, table] = /^(?:([^.]+)\.)?(.+)$/.exec(options.table ?? '') ?? [];
+  const given = NAMES.flatMap((name) => (options[name] ? [[FIELDS[name], options[name]]] : []));
+  const names = { ...tables.teams?.columns, ...Object.fromEntries(given) };
+  const wanted = { ...tables.teams, ...(table && { schema, table }), columns: names };
   const { teams, unfit } = await recognizeTables(query, { teams: wanted, profile: 'off' });
   const missing = teams?.columns.find(({ field, column, problem }) => {
     return column === null && problem !== null && field !== 'id';
@@ -84,44 +78,39 @@ export async function findAuditedTable(
   const [customer, plan, status, product, price, subscription] = texts;
   const end = columnOf(teams, 'currentPeriodEndsAt');
   const endsAt = end?.category === 'N' ? `to_timestamp(app.${end.sql})` : sqlOf(end);
-  const statuses = Object.keys(STATUSES);
-  const live = statuses.filter((one) => isCharged(countedAs(one, pastDue)));
+  // Words of the app's own are no status.
+  const rows = `
+    select ${sqlOf(columnOf(teams, 'id'))}::text as id,
+           ${customer} as customer,
+           substring(${plan} from '(?i)^(?!(?:free|none)$).*') as plan,
+           substring(replace(lower(${status}), 'cancelled', 'canceled')
+             from '^(?:${Object.keys(STATUSES).join('|')})$') as status,
+           ${product} as product,
+           ${price} as price,
+           ${subscription} as subscription,
+           coalesce(${endsAt} < now() - interval '1 day', false) as "isOver"
+      from ${name} as app
+     where ${customer} is not null`;
   await query(REFUSE_HIDDEN_ROWS);
-  const counts = await onlyRow<{ customers: number; rows: number }>(
+  const facts = await onlyRow<Facts>(
     query,
-    `select count(distinct ${customer}) as customers, count(${customer}) as rows from ${name} as app`,
+    `select count(distinct customer) as customers,
+            count(*) as rows,
+            count(status) > 0 as "hasStatuses",
+            count(coalesce(plan, product, price)) > 0 as "hasPlans"
+       from (${rows}) as audited`,
   );
-  if (counts.rows === 0) throw notFound(`${name} has no row with a customer`);
+  if (facts.rows === 0) throw notFound(`${name} has no row with a customer`);
   return {
-    ...{ name, ...counts, columns: known, hasNames: columns[1] !== undefined },
+    ...{ ...options, ...facts, name, columns: known },
+    ...{ hasNames: columns[1] !== undefined, hasSubscriptions: columns[5] !== undefined },
     // Few rows are read in milliseconds without an index.
-    missingIndex: counts.rows < 10_000 ? null : await missingCustomerIndex(query, teams),
-    /** SQL for the rows. Words of the app's own are no status. Without one, apps look at the end of the period. */
+    missingIndex: facts.rows < 10_000 ? null : await missingCustomerIndex(query, teams),
+    /** SQL for the rows of each customer. */
     select: `
-      select *, bool_or("hasPlan") over (partition by customer) as "isBesidePlan"
-        from (
-               select *,
-                      coalesce(status, case when count(status) over () > 0 then 'none' end) as "saidStatus",
-                      coalesce(status = any ('{${live.join()}}'), not is_over)
-                        and case when count(coalesce(plan, product, price)) over () > 0
-                                 then coalesce(plan, product, price)
-                                 else coalesce(status, subscription)
-                            end is not null as "hasPlan"
-                 from (
-                        select ${sqlOf(columnOf(teams, 'id'))}::text as id,
-                               ${customer} as customer,
-                               substring(${plan} from '(?i)^(?!(?:free|none)$).*') as plan,
-                               substring(replace(lower(${status}), 'cancelled', 'canceled')
-                                 from '^(?:${statuses.join('|')})$') as status,
-                               ${product} as product,
-                               ${price} as price,
-                               ${subscription} as subscription,
-                               ${columns[5] !== undefined} and ${subscription} is null as "lacksSubscription",
-                               coalesce(${endsAt} < now() - interval '1 day', false) as is_over
-                          from ${name} as app
-                      ) as rows
-                where customer is not null
-             ) as audited
+      select customer, json_agg(audited) as rows
+        from (${rows}) as audited
+       group by customer
        order by customer`,
   };
 }

@@ -3,7 +3,7 @@
 import { type Listing, ReconciliationFailed } from 'instep-engine/repair';
 import { bestOf, ENDED_STATUSES, effectOf, isCharged } from 'instep-engine/rule';
 import { counted } from 'instep-engine/runtime';
-import { countedAs, NAMES, type Row, type TableOptions } from './audited-table.ts';
+import { type AuditedTable, type CustomerRows, NAMES, type Row } from './audited-table.ts';
 
 /** What can be wrong with one row, or with several. A row has the first that fits. */
 export const SENTENCES = {
@@ -21,11 +21,9 @@ export const SENTENCES = {
 export type Code = keyof typeof SENTENCES | 'own_plan';
 
 /** A subscription in Stripe's list. */
-type Listed = { readonly [Name in 'subscription' | 'status']: string } & {
-  readonly [Name in 'product' | 'price']: string | null;
+type Listed = { readonly [Name in 'subscriptionId' | 'status']: string } & {
+  readonly [Name in 'productId' | 'priceId']: string | null;
 };
-
-type Difference = Readonly<Record<string, string | null>>;
 
 /** The values of a difference: what the row has, and the best subscription of its customer. */
 export const HEADINGS = [
@@ -33,28 +31,19 @@ export const HEADINGS = [
   ...['stripe_status', 'stripe_product', 'stripe_price', 'stripe_subscription'],
 ];
 
-export type Rules = Pick<TableOptions, 'pastDue'> & {
-  /** For names of plans, the products that they mean; none for one that means no plan. */
-  readonly plans: ReadonlyMap<string, readonly string[]>;
-  /** How many rows with each code are kept. */
-  readonly limit: number;
-};
-
 export class Findings {
-  /** Also what names of plans were found to mean. */
-  plans: Rules['plans'];
   subscriptions = 0;
   /** Whether Stripe knows the customer of a row. */
   isAnyKnown = false;
-  /** How many rows have each code, and those that are kept. */
-  readonly found = new Map<Code, { count: number; rows: Difference[] }>();
-  readonly #rules: Rules;
+  readonly counts = new Map<Code, number>();
+  /** The first ones, at most as many as the limit. */
+  readonly differences: Readonly<Record<string, string | null>>[] = [];
+  readonly #table: AuditedTable;
   /** By customer, as JSON, which takes half the memory: an account can have 100,000. */
   readonly #listed = new Map<string, string>();
 
-  constructor(rules: Rules) {
-    this.#rules = rules;
-    this.plans = rules.plans;
+  constructor(table: AuditedTable) {
+    this.#table = table;
   }
 
   /** Adds a page of Stripe's list, or what it lists of one customer. @throws ReconciliationFailed */
@@ -64,9 +53,9 @@ export class Findings {
       throw new ReconciliationFailed('RECONCILIATION_FAILED', message);
     }
     for (const { customerId, subscriptionId, status, productId, priceId } of subscriptions) {
-      const one = { subscription: subscriptionId, status, product: productId, price: priceId };
-      const text = JSON.stringify(one satisfies Listed);
+      const one: Listed = { subscriptionId, status, productId, priceId };
       const others = this.#listed.get(customerId);
+      const text = JSON.stringify(one);
       this.#listed.set(customerId, others === undefined ? text : `${others},${text}`);
     }
     this.subscriptions += subscriptions.length;
@@ -76,82 +65,100 @@ export class Findings {
     return new Set(this.#listed.keys());
   }
 
-  listedOf(customer: string): readonly Listed[] {
+  #listedOf(customer: string): readonly Listed[] {
     const listed: Listed[] = JSON.parse(`[${this.#listed.get(customer) ?? ''}]`);
     // A page can repeat one of the page before.
-    return [...new Map(listed.map((one) => [one.subscription, one])).values()];
+    return [...new Map(listed.map((one) => [one.subscriptionId, one])).values()];
   }
 
   /** The best of a customer's subscriptions that give a plan, several if they are equally good. */
   paidBy(customer: string): readonly Listed[] {
-    const { pastDue } = this.#rules;
-    return bestOf(this.listedOf(customer), ({ status }) => countedAs(status, pastDue));
+    return bestOf(this.#listedOf(customer), ({ status }) => this.#countedAs(status));
+  }
+
+  /** While a payment is due, a subscription counts as paid, or as one that will not be paid any more. */
+  #countedAs(status: string): string {
+    if (status !== 'past_due') return status;
+    return this.#table.pastDue === 'keep' ? 'active' : 'unpaid';
   }
 
   /** Reads what names of plans mean, unless it is declared: the product for which most rows with the name pay. */
-  async readPlans(rows: AsyncIterable<Row>): Promise<void> {
+  async readPlans(customers: AsyncIterable<CustomerRows>): Promise<AuditedTable['plans']> {
     const counts = new Map<string, number>();
-    for await (const { customer, plan, product, price } of rows) {
-      if (plan === null || (product ?? price) !== null) continue;
-      const [paid] = this.paidBy(customer);
-      if (!paid?.product) continue;
-      const meaning = JSON.stringify([plan, [paid.product]]);
-      counts.set(meaning, (counts.get(meaning) ?? 0) + 1);
+    for await (const { customer, rows } of customers) {
+      const paidProduct = this.paidBy(customer)[0]?.productId;
+      if (!paidProduct) continue;
+      for (const { plan, product, price } of rows) {
+        if (plan === null || (product ?? price) !== null) continue;
+        const meaning = JSON.stringify([plan, [paidProduct]]);
+        counts.set(meaning, (counts.get(meaning) ?? 0) + 1);
+      }
     }
     // A map has the last one of each name.
     const meanings = [...counts].sort(([, rows], [, others]) => rows - others);
     const read = meanings.map(([meaning]) => JSON.parse(meaning));
-    this.plans = new Map([...read, ...this.#rules.plans]);
+    return new Map([...read, ...this.#table.plans]);
   }
 
   /** Whether the row says that its customer has a plan. */
-  claimsPlan({ plan, hasPlan }: Row): boolean {
-    return hasPlan && this.plans.get(plan ?? '')?.length !== 0;
+  claimsPlan({ plan, status, product, price, subscription, isOver }: Row): boolean {
+    const { hasPlans, plans } = this.#table;
+    // Without a status, apps look at the end of the period.
+    const isLive = status === null ? !isOver : isCharged(this.#countedAs(status));
+    const said = hasPlans ? (plan ?? product ?? price) : (status ?? subscription);
+    return isLive && said !== null && plans.get(plan ?? '')?.length !== 0;
   }
 
   /** Counts a row, or a customer without one. */
   report(code: Code, row: Partial<Row> & { readonly customer: string }): void {
-    const { rows = [], count = 0 } = this.found.get(code) ?? {};
-    this.found.set(code, { count: count + 1, rows });
-    if (code === 'own_plan' || count >= this.#rules.limit) return;
-    const [stripe = this.listedOf(row.customer)[0]] = this.paidBy(row.customer);
-    const atStripe = [stripe?.status, stripe?.product, stripe?.price, stripe?.subscription];
+    this.counts.set(code, (this.counts.get(code) ?? 0) + 1);
+    if (code === 'own_plan' || this.differences.length >= this.#table.limit) return;
+    const [best] = [...this.paidBy(row.customer), ...this.#listedOf(row.customer)];
+    const atStripe = [best?.status, best?.productId, best?.priceId, best?.subscriptionId];
     const values = [code, row.id, ...NAMES.map((name) => row[name]), ...atStripe];
-    rows.push(Object.fromEntries(HEADINGS.map((name, index) => [name, values[index] ?? null])));
+    const named = HEADINGS.map((name, index) => [name, values[index] ?? null]);
+    this.differences.push(Object.fromEntries(named));
   }
 
-  judge(row: Row, isKnown: boolean): void {
+  judge(rows: readonly Row[], isKnown: boolean, plans: AuditedTable['plans']): void {
     this.isAnyKnown ||= isKnown;
-    const code = isKnown ? this.#codeOf(row) : 'unknown_customer';
-    if (code !== null) this.report(code, row);
+    for (const row of rows) {
+      const code = isKnown ? this.#codeOf(row, rows, plans) : 'unknown_customer';
+      if (code !== null) this.report(code, row);
+    }
   }
 
-  #codeOf(row: Row): Code | null {
-    const listed = this.listedOf(row.customer);
+  /** The code of one of the rows of a customer. */
+  #codeOf(row: Row, rows: readonly Row[], plans: AuditedTable['plans']): Code | null {
+    const listed = this.#listedOf(row.customer);
     const paid = this.paidBy(row.customer);
-    const statuses = listed.map(({ status }) => countedAs(status, this.#rules.pastDue));
+    const statuses = listed.map(({ status }) => this.#countedAs(status));
     if (!this.claimsPlan(row)) {
       // Beside a row with the plan, one of another subscription is a record of what has ended.
-      const isPaid = paid.some(({ subscription }) => subscription === row.subscription);
-      const isRecord = row.isBesidePlan && row.subscription !== null && !isPaid;
+      const isPaid = paid.some(({ subscriptionId }) => subscriptionId === row.subscription);
+      const isBesidePlan = rows.some((other) => this.claimsPlan(other));
+      const isRecord = isBesidePlan && row.subscription !== null && !isPaid;
       return paid.length > 0 && !isRecord ? 'missing' : null;
     }
+    const { hasStatuses, hasSubscriptions } = this.#table;
     if (paid.length === 0) {
-      if (listed.length === 0 || row.lacksSubscription) return 'own_plan';
+      const isUnsubscribed = hasSubscriptions && row.subscription === null;
+      if (listed.length === 0 || isUnsubscribed) return 'own_plan';
       return statuses.some(hasEnded) && !statuses.includes('paused') ? 'ended' : null;
     }
     // No list says which of those that are as good came last, so one of them must be all that the row says.
-    const products = row.product ?? (row.price === null ? this.plans.get(row.plan ?? '') : null);
+    const products = row.product ?? (row.price === null ? plans.get(row.plan ?? '') : null);
     const withPlan = paid.filter(
-      (one) => isSaid(products, one.product) && isSaid(row.price, one.price),
+      (one) => isSaid(products, one.productId) && isSaid(row.price, one.priceId),
     );
     if (withPlan.length === 0) return 'other_plan';
     // While a payment is due, the row keeps the status that it had before.
+    const said = row.status ?? (hasStatuses ? 'none' : null);
     const withStatus = withPlan.filter(
-      ({ status }) => status === 'past_due' || isSaid(row.saidStatus, status),
+      ({ status }) => status === 'past_due' || isSaid(said, status),
     );
     if (withStatus.length === 0) return 'other_status';
-    if (!withStatus.some((one) => isSaid(row.subscription, one.subscription)))
+    if (!withStatus.some((one) => isSaid(row.subscription, one.subscriptionId)))
       return 'other_subscription';
     return statuses.filter(isCharged).length > 1 ? 'charged_twice' : null;
   }

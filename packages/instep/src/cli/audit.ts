@@ -10,17 +10,17 @@ import { csvLine } from 'instep-operate';
 import { audit } from '../audit/audit.ts';
 import {
   type AuditedTable,
+  type AuditOptions,
   findAuditedTable,
   NAMES,
-  type TableOptions,
 } from '../audit/audited-table.ts';
-import { type Code, type Findings, HEADINGS, type Rules, SENTENCES } from '../audit/findings.ts';
+import { type Code, type Findings, HEADINGS, SENTENCES } from '../audit/findings.ts';
 import { readPart } from '../config/config.ts';
 import { createCommand, positiveInteger, productsByPlan } from './arguments.ts';
 import { print, printable, printMessage, startProgress, stopSignal, writeRows } from './output.ts';
 import { requireDatabase, withDatabase } from './with-database.ts';
 
-type Options = TableOptions & Rules & { [Flag in 'json' | 'csv' | 'list']?: boolean };
+type Options = AuditOptions & { [Flag in 'json' | 'csv' | 'list']?: boolean };
 
 export function auditCommand(): Command {
   const command = createCommand(
@@ -69,29 +69,24 @@ async function runOn(database: Database, tables: WantedTables, options: Options)
   say(`Table ${name}: ${counted(customers, 'customer')}${inRows} (${columns.join(', ')})`);
   if (missingIndex !== null) printMessage(`${name} ${NO_INDEX}: ${missingIndex}`);
   const progress = startProgress('Stripe');
-  const auditing = { ...options, get, signal: stopSignal(), onProgress: progress.show };
-  const findings = await audit(database, table, auditing).finally(progress.clear);
+  const asking = { get, signal: stopSignal(), onProgress: progress.show };
+  const { findings, plans } = await audit(database, table, asking).finally(progress.clear);
   say(progress.text(counted(findings.subscriptions, 'subscription'), 1));
-  if (isForPeople) printPlans(findings.plans);
-  await report(findings, table, options);
-}
-
-/** Prints what names of plans mean. */
-function printPlans(plans: Rules['plans']): void {
   for (const [plan, products] of plans)
-    print(printable(`  ${plan} = ${products.join(', ') || 'no plan'}`));
+    say(printable(`  ${plan} = ${products.join(', ') || 'no plan'}`));
+  await report(findings, { ...table, plans }, options);
 }
 
 /** Prints what was found, for people or for programs. */
 async function report(findings: Findings, table: AuditedTable, options: Options): Promise<void> {
-  const { json, csv, list, limit } = options;
-  const { subscriptions, plans, found } = findings;
-  const { name, customers, rows, columns } = table;
-  const countOf = (code: Code) => found.get(code)?.count ?? 0;
+  const { json, csv, list } = options;
+  const { subscriptions, counts: found, differences: kept } = findings;
+  const { name, customers, rows, columns, plans } = table;
+  const countOf = (code: Code) => found.get(code) ?? 0;
   const wrong = CODES.reduce((sum, code) => sum + countOf(code), 0);
   const right = rows - wrong + countOf('not_in_table');
   const ownPlans = countOf('own_plan');
-  const differences = CODES.flatMap((code) => found.get(code)?.rows ?? []).slice(0, limit);
+  const differences = CODES.flatMap((code) => kept.filter((one) => one.code === code));
   if ((json || csv || list) && differences.length < wrong) {
     const printed = countText(differences.length);
     printMessage(`${printed} of ${counted(wrong, 'difference')} printed: set --limit`);
@@ -118,7 +113,8 @@ async function report(findings: Findings, table: AuditedTable, options: Options)
     if (count > 0) print(`${countText(count).padStart(8)}  ${text.padEnd(62)}  ${code}`);
   }
   const listColumns = HEADINGS.map((heading) => [heading, 18] as const);
-  if (list) await writeRows({ columns: listColumns, data: (row) => row }, differences, { limit });
+  if (list)
+    await writeRows({ columns: listColumns, data: (row) => row }, differences, { limit: wrong });
   if (countOf('unknown_customer') > 0) print(OTHER_ACCOUNT);
   print('Details: --list, --json, --csv. Nothing was written.');
   if (wrong > 0) print('instep init keeps it so.');
