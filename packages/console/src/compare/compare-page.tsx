@@ -53,7 +53,7 @@ type ComparisonStatusProps = {
 /** What a comparison finds, and a repair resolves. */
 const REPAIRED = ['out-of-sync', 'changed-by-hand', 'plan-refused'] as const;
 
-/** It refreshes itself every second while a comparison is running. */
+/** It refreshes itself while a comparison is running. */
 function ComparisonStatus({ run, health, nowMs }: ComparisonStatusProps) {
   const { reconciled, isReconciling, issues } = health;
   const isRunning = run.isRunning || isReconciling;
