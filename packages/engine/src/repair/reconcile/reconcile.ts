@@ -191,12 +191,11 @@ async function judgeListed(
   const { planSelection, now } = options;
   const { query } = options.database;
   const listedOf = byCustomer(listed);
-  const customerIds = [...listedOf.keys()];
-  const teamsOf = byCustomer(await readTeamsOf(query, customerIds));
+  const teamsOf = byCustomer(await readTeamsOf(query, [...listedOf.keys()]));
   const others = listed.filter(({ customerId: id }) => !teamsOf.has(id) && !teamless.has(id));
   for (const customerId of await reportTeamless(others, options)) teamless.add(customerId);
 
-  const states = await readStates(query, customerIds);
+  const states = await readStates(query, [...teamsOf.keys()]);
   const rules = { planSelection, names: states.names, nowMs: now() };
   const [right, suspects]: [string[], string[]] = [[], []];
   for (const [customerId, teams] of teamsOf) {
