@@ -120,23 +120,24 @@ export class Findings {
     this.differences.push(Object.fromEntries(named));
   }
 
+  /** Judges rows of one customer. */
   judge(rows: readonly Row[], isKnown: boolean, plans: AuditedTable['plans']): void {
     this.isAnyKnown ||= isKnown;
+    const isBesidePlan = rows.some((row) => this.claimsPlan(row));
     for (const row of rows) {
-      const code = isKnown ? this.#codeOf(row, rows, plans) : 'unknown_customer';
+      const code = isKnown ? this.#codeOf(row, isBesidePlan, plans) : 'unknown_customer';
       if (code !== null) this.report(code, row);
     }
   }
 
-  /** The code of one of the rows of a customer. */
-  #codeOf(row: Row, rows: readonly Row[], plans: AuditedTable['plans']): Code | null {
+  /** `isBesidePlan`: one of the customer's rows says that it has a plan. */
+  #codeOf(row: Row, isBesidePlan: boolean, plans: AuditedTable['plans']): Code | null {
     const listed = this.#listedOf(row.customer);
     const paid = this.paidBy(row.customer);
     const statuses = listed.map(({ status }) => this.#countedAs(status));
     if (!this.claimsPlan(row)) {
       // Beside a row with the plan, one of another subscription is a record of what has ended.
       const isPaid = paid.some(({ subscriptionId }) => subscriptionId === row.subscription);
-      const isBesidePlan = rows.some((other) => this.claimsPlan(other));
       const isRecord = isBesidePlan && row.subscription !== null && !isPaid;
       return paid.length > 0 && !isRecord ? 'missing' : null;
     }
